@@ -225,7 +225,7 @@ func (c *userListCmd) Run(ctx context.Context) error {
 	}
 	return table("NAME\tID\tBALANCE\tHELD\tSTATE\tROLE", func(w *tabwriter.Writer) {
 		for _, u := range users {
-			b, balanceErr := o.Store.Balance(ctx, u.Wallet)
+			b, balanceErr := o.Store.Ledger.Balance(ctx, u.Wallet)
 			if balanceErr != nil {
 				err = balanceErr
 				return
@@ -650,7 +650,7 @@ func (c *keyListCmd) Run(ctx context.Context) error {
 			}
 			for i := range keys {
 				k := &keys[i]
-				spent, spendErr := o.Store.KeySpend(ctx, k.ID)
+				spent, spendErr := o.Store.Ledger.KeySpend(ctx, k.ID)
 				if spendErr != nil {
 					err = spendErr
 					return
@@ -719,7 +719,7 @@ func (c *topupCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := o.Store.Balance(ctx, u.Wallet)
+	b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ func (c *asideListCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	all, err := o.Store.Asides(ctx)
+	all, err := o.Store.Ledger.Asides(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *asideRetryCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	if err := o.Store.PostAside(ctx, c.Number, operator, time.Now()); err != nil {
+	if err := o.Store.Ledger.PostAside(ctx, c.Number, operator, time.Now()); err != nil {
 		return err
 	}
 	fmt.Printf("Posted %d.\n", c.Number)
@@ -74,7 +74,7 @@ func (c *asideDismissCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	if err := o.Store.DismissAside(ctx, c.Number, c.Reason, operator, time.Now()); err != nil {
+	if err := o.Store.Ledger.DismissAside(ctx, c.Number, c.Reason, operator, time.Now()); err != nil {
 		return err
 	}
 	fmt.Printf("Dismissed %d: it is not charged.\n", c.Number)

@@ -28,7 +28,7 @@ func (c *batchListCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	all, err := o.Store.Batches(ctx, batch.Query{Active: true, Limit: mostBatches})
+	all, err := o.Store.Jobs.Batches(ctx, batch.Query{Active: true, Limit: mostBatches})
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (c *batchCancelCmd) Run(ctx context.Context) error {
 	}
 	defer o.Close()
 	find := func() (*batch.Batch, error) {
-		all, err := o.Store.Batches(ctx, batch.Query{Active: true, Limit: mostBatches})
+		all, err := o.Store.Jobs.Batches(ctx, batch.Query{Active: true, Limit: mostBatches})
 		for i := range all {
 			if all[i].ID == c.ID {
 				return &all[i], nil
@@ -70,7 +70,7 @@ func (c *batchCancelCmd) Run(ctx context.Context) error {
 		err = fault.Newf(fault.NotFound, "weir.batch", "No batch %s is running. See weir batch list.", c.ID)
 	}
 	if err == nil {
-		err = o.Store.CancelBatch(ctx, c.ID, time.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: c.Reason}},
+		err = o.Store.Jobs.CancelBatch(ctx, c.ID, time.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: c.Reason}},
 			&audit.Event{Actor: operator, Action: audit.BatchCancelled, Target: b.ID, Before: string(b.State), After: c.Reason})
 	}
 	if err != nil {

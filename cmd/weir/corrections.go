@@ -55,11 +55,11 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	done, err := ledger.Adjust(ctx, o.Store, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
+	done, err := ledger.Adjust(ctx, o.Store.Ledger, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
 	if err != nil {
 		return err
 	}
-	b, err := o.Store.Balance(ctx, u.Wallet)
+	b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
 	if err != nil {
 		return err
 	}
@@ -108,19 +108,19 @@ func (c *ledgerRefundCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	done, err := ledger.GiveBack(ctx, o.Store, r, time.Now())
+	done, err := ledger.GiveBack(ctx, o.Store.Ledger, r, time.Now())
 	if err != nil {
 		return err
 	}
-	call, _, err := o.Store.Call(ctx, done.Wallet, c.Generation)
+	call, _, err := o.Store.Ledger.Call(ctx, done.Wallet, c.Generation)
 	if err != nil {
 		return err
 	}
-	all, err := o.Store.Refunds(ctx, done.Wallet, c.Generation)
+	all, err := o.Store.Ledger.Refunds(ctx, done.Wallet, c.Generation)
 	if err != nil {
 		return err
 	}
-	b, err := o.Store.Balance(ctx, done.Wallet)
+	b, err := o.Store.Ledger.Balance(ctx, done.Wallet)
 	if err != nil {
 		return err
 	}
@@ -148,11 +148,11 @@ func (c *ledgerStatementCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	b, err := o.Store.Balance(ctx, u.Wallet)
+	b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
 	if err != nil {
 		return err
 	}
-	all, err := o.Store.Statement(ctx, u.Wallet, math.MaxInt64, c.Count)
+	all, err := o.Store.Ledger.Statement(ctx, u.Wallet, math.MaxInt64, c.Count)
 	if err != nil {
 		return err
 	}

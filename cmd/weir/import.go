@@ -88,7 +88,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 			return err
 		}
 	}
-	a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+	a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store.Pages, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
 	since := "of the configuration"
 	if !built.Rate.From.IsZero() {
 		since = "since " + built.Rate.From.Format(time.DateOnly)

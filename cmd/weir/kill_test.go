@@ -514,7 +514,7 @@ func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, err := o.Store.Activity(t.Context(), u.Wallet, "", "2000-01-01", "2999-12-31")
+	rows, err := o.Store.Ledger.Activity(t.Context(), u.Wallet, "", "2000-01-01", "2999-12-31")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -226,7 +226,7 @@ func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d ap
 	if err != nil {
 		return d, err
 	}
-	found, err := o.Store.KeyByHash(ctx, hash)
+	found, err := o.Store.Accounts.KeyByHash(ctx, hash)
 	return apikey.Defaults{Account: found.AccountPreferences, Key: found.Preferences}, err
 }
 

@@ -45,7 +45,7 @@ func (c *vouchersCreateCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	b, codes, err := voucher.NewManager(o.Store, time.Now).Make(ctx, order)
+	b, codes, err := voucher.NewManager(o.Store.Payments, time.Now).Make(ctx, order)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (c *vouchersListCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	all, err := voucher.NewManager(o.Store, time.Now).Batches(ctx, "", c.Count)
+	all, err := voucher.NewManager(o.Store.Payments, time.Now).Batches(ctx, "", c.Count)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (c *vouchersRevokeCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	b, err := voucher.NewManager(o.Store, time.Now).Revoke(ctx, c.Batch, by)
+	b, err := voucher.NewManager(o.Store.Payments, time.Now).Revoke(ctx, c.Batch, by)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func OpenAdmin(ctx context.Context, cfg config.Config, create bool) (*Admin, err
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{cfg: cfg, Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
+	return &Admin{cfg: cfg, Store: store, Users: account.NewManager(store.Accounts, nil, time.Now), Keys: apikey.NewManager(store.Accounts, nil, time.Now, 0)}, nil
 }
 
 // Close closes the store.
@@ -123,23 +123,23 @@ func (o *Admin) TopUp(ctx context.Context, u account.User, amount money.Nano, re
 	if ref == "" {
 		ref = apikey.NewID("cli_")
 	}
-	posted, err := ledger.Credit(ctx, o.Store, ledger.TopUp{Wallet: u.Wallet, Source: "cli", ExternalID: ref, Amount: amount, Actor: by}, time.Now())
+	posted, err := ledger.Credit(ctx, o.Store.Ledger, ledger.TopUp{Wallet: u.Wallet, Source: "cli", ExternalID: ref, Amount: amount, Actor: by}, time.Now())
 	return !posted.Repeated, err
 }
 
 // Verify recomputes the ledger and compares it with an earlier anchor, if there is one.
 func (o *Admin) Verify(ctx context.Context, dir string, noted ledger.Anchor) (ledger.Report, error) {
-	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), noted, time.Now())
+	return ledger.Verify(ctx, o.Store.Ledger, ledger.JournalDir(dir), noted, time.Now())
 }
 
 // VerifyAudit checks the hash chain of the audit log and returns its last valid row; see audit.Check.
 func (o *Admin) VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error) {
-	return audit.Check(o.Store.AuditRows(ctx), noted)
+	return audit.Check(o.Store.Accounts.AuditRows(ctx), noted)
 }
 
 // Explain writes how each number of a charge was calculated.
 func (o *Admin) Explain(ctx context.Context, generation string, w io.Writer) error {
-	x, err := ledger.Explain(ctx, o.Store, "", generation)
+	x, err := ledger.Explain(ctx, o.Store.Ledger, "", generation)
 	if err != nil {
 		return err
 	}

@@ -153,12 +153,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err := checkDemo(ctx, g.store, cfg.DataDir, x.demo); err != nil {
 		return g, err
 	}
-	g.live = &live{store: g.store, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
+	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
 	g.looks = g.live.changes()
-	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
+	if g.book, err = ledger.Start(ctx, g.store.Ledger, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
 		return g, explained(ledger.JournalDir(cfg.DataDir), err)
 	}
 	g.onClose(g.closeBook)
@@ -169,7 +169,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.clock = now
 	g.recall(now)
 	g.onClose(func(context.Context) { g.remember() })
-	g.hours = health.NewHistory(g.health, g.store, g.book.Node(), cfg.Health.KeepHours)
+	g.hours = health.NewHistory(g.health, g.store.Nodes, g.book.Node(), cfg.Health.KeepHours)
 	g.onClose(within(hoursGrace, g.saveHours))
 	metrics := httpapi.NewMetrics()
 	g.upstream = g.makeUpstream(cfg, metrics)
@@ -181,7 +181,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics.WatchVersion(x.version)
 	traces := g.makeTraces(metrics, x.version)
 	g.live.failures = metrics.RateFailures()
-	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
+	verifier := apikey.NewVerifier(g.store.Accounts, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {
 		return g, err
@@ -202,11 +202,11 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
-	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
+	g.named = idempotency.New(g.store.Pages, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
 	g.onClose(func(context.Context) { g.named.Close() })
-	g.history = history.New(g.store, historyConfig(cfg, now, g.slog))
-	secrets := webhook.NewSecrets(g.store, func() *seal.Ring { return ring }, time.Now)
+	g.history = history.New(g.store.Pages, historyConfig(cfg, now, g.slog))
+	secrets := webhook.NewSecrets(g.store.Notices, func() *seal.Ring { return ring }, time.Now)
 	fetcher := newFetch(&cfg.Fetch)
 	g.events = newCourier(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
 	g.events.Start()
@@ -226,7 +226,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		}
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
-	keys := apikey.NewManager(g.store, verifier, time.Now, 0)
+	keys := apikey.NewManager(g.store.Accounts, verifier, time.Now, 0)
 	if g.people, err = g.makePeople(keys, fetcher); err != nil {
 		return g, err
 	}
@@ -244,15 +244,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
-	presets := preset.NewManager(g.store, now)
+	presets := preset.NewManager(g.store.Pages, now)
 	g.hints = g.hearer(verifier, presets, ownKeys)
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
 	}
-	accounts, chats := account.NewManager(g.store, verifier, time.Now), g.makeChats(now)
-	g.editor = edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
-	reports := report.New(g.store, g.book)
+	accounts, chats := account.NewManager(g.store.Accounts, verifier, time.Now), g.makeChats(now)
+	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
+	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
 	operations := g.operations(accountapi.Deps{
 		Accounts: accounts, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
@@ -268,7 +268,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there
-		shared := g.api.ShareLimits(g.store)
+		shared := g.api.ShareLimits(g.store.Nodes)
 		shared.Start()
 		g.onClose(func(context.Context) { shared.Stop() })
 	}

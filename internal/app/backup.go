@@ -62,7 +62,7 @@ func Restore(ctx context.Context, cfg config.Config, b *backup.Backup, report fu
 		if err != nil {
 			return err
 		}
-		r, err := ledger.Verify(ctx, store, s.Journal, ledger.Anchor{}, time.Now())
+		r, err := ledger.Verify(ctx, store.Ledger, s.Journal, ledger.Anchor{}, time.Now())
 		if err := errors.Join(err, store.Close()); err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func restored(ctx context.Context, cfg config.Config, b *backup.Backup) error {
 		return err
 	}
 	defer func() { _ = store.Close() }()
-	books, err := store.Books(ctx, "books_"+strings.ToLower(rand.Text()))
+	books, err := store.Ledger.Books(ctx, "books_"+strings.ToLower(rand.Text()))
 	if err != nil {
 		return err
 	}

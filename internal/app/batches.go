@@ -46,7 +46,7 @@ func (g *Gateway) makeBatches(verifier *apikey.Verifier, metrics *httpapi.Metric
 	c.AtOnce, c.PerUser, c.Tries, c.StoreFor = int(b.AtOnce), int(b.AtOncePerUser), b.Tries, patience(&g.cfg, c.StoreFor)
 	c.Report = func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) }
 	return batch.New(batch.Deps{
-		Store: g.store, Contents: kept, Member: g.book,
+		Store: g.store.Jobs, Contents: kept, Member: g.book,
 		Wire: batches.Wire{}, Caller: verifier.Of, Defaults: readDefaults, Charge: g.charge, Void: g.void, Observer: httpapi.NewBatchMetrics(metrics),
 		Native: upstream.NewBatches(g.upstream, g.catalog.Load),
 	}, c), nil

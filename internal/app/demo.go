@@ -140,8 +140,8 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 		return demoAccess{}, fmt.Errorf("--balance: %q is not an amount of rubles", balance)
 	}
 	by := audit.Actor{Name: "demo"}
-	keys := apikey.NewManager(g.store, nil, time.Now, 0)
-	admin := &Admin{Store: g.store, Users: account.NewManager(g.store, nil, time.Now), Keys: keys}
+	keys := apikey.NewManager(g.store.Accounts, nil, time.Now, 0)
+	admin := &Admin{Store: g.store, Users: account.NewManager(g.store.Accounts, nil, time.Now), Keys: keys}
 	user, err := admin.UserNamed(ctx, demoUser)
 	if err != nil {
 		if user, err = admin.Users.CreateAs(ctx, demoUser, apikey.Administrator, by); err != nil {

@@ -238,7 +238,7 @@ const clockOff = 2 * time.Second
 func (d *Doctor) database(ctx context.Context, o *Admin) {
 	const part = "database"
 	began := time.Now()
-	now, err := o.Store.Clock(ctx)
+	now, err := o.Store.Jobs.Clock(ctx)
 	took := time.Since(began)
 	if err != nil {
 		d.say(Bad, part, "check the server and its log", "it does not answer: %v", err)
@@ -254,7 +254,7 @@ func (d *Doctor) database(ctx context.Context, o *Admin) {
 		d.good(part, "PostgreSQL answers in %s, and its clock is right", took.Round(10*time.Microsecond))
 	}
 	d.storage(ctx, o)
-	aside, err := o.Store.Asides(ctx)
+	aside, err := o.Store.Ledger.Asides(ctx)
 	switch {
 	case err != nil:
 		d.say(Bad, "ledger", "check the database and its log, then: weir ledger aside list", "charges that wait for a decision cannot be read: %v", err)
@@ -267,7 +267,7 @@ func (d *Doctor) database(ctx context.Context, o *Admin) {
 
 func (d *Doctor) storage(ctx context.Context, o *Admin) {
 	const part = "storage"
-	k, err := o.Store.Kept(ctx)
+	k, err := o.Store.Ledger.Kept(ctx)
 	if err != nil {
 		d.say(Bad, part, "check the database and its log", "what is kept cannot be read: %v", err)
 		return

@@ -214,7 +214,7 @@ func (d *Doctor) writable(part, setting, path string) {
 // nodes compares what the nodes of a database say that they serve.
 func (d *Doctor) nodes(ctx context.Context, o *Admin) {
 	const part = "nodes"
-	all, err := o.Store.AllServing(ctx)
+	all, err := o.Store.Nodes.AllServing(ctx)
 	if err != nil {
 		d.say(Bad, part, "check the database and its log", "they cannot be read: %v", err)
 		return

@@ -23,7 +23,7 @@ func ExportCalls(ctx context.Context, cfg config.Config, first, last time.Time, 
 	}
 	defer func() { _ = files.Close() }()
 	for day := first; !day.After(last); day = day.AddDate(0, 0, 1) {
-		d, outcome, err := export.Calls(ctx, admin.Store, files, day, version)
+		d, outcome, err := export.Calls(ctx, admin.Store.Accounts, admin.Store.Ledger, files, day, version)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 // lookEvery or the like: a hint makes it sooner.
 func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager) *invalidate.Hearer {
 	cfg := invalidate.Config{Pause: hintPause, First: hintFirst, Most: hintMost, Now: time.Now, Rand: rand.Float64, Log: g.slog}
-	return invalidate.New(g.store, cfg, func(t invalidate.Topic, u invalidate.Users) {
+	return invalidate.New(g.store.Nodes, cfg, func(t invalidate.Topic, u invalidate.Users) {
 		switch t {
 		case invalidate.Keys:
 			keys.LookAgain(u.Has)

@@ -13,7 +13,7 @@ import (
 
 // makeInvoices makes what makes invoices; nil when they are not enabled.
 func (g *Gateway) makeInvoices() (*invoice.Manager, error) {
-	m, err := newInvoices(g.store, &g.cfg.Invoices, g.book.Unlease)
+	m, err := newInvoices(g.store.Payments, &g.cfg.Invoices, g.book.Unlease)
 	if err == nil {
 		g.closeMonths(m)
 	}
@@ -34,7 +34,7 @@ func newInvoices(s invoice.Store, c *config.Invoices, unlease func(context.Conte
 
 // Invoices is what makes invoices, for commands.
 func (o *Admin) Invoices() (*invoice.Manager, error) {
-	m, err := newInvoices(o.Store, &o.cfg.Invoices, nil)
+	m, err := newInvoices(o.Store.Payments, &o.cfg.Invoices, nil)
 	if err == nil && m == nil {
 		err = errors.New("invoices are not enabled; set invoices.enabled and invoices.seller, see docs/invoices.md")
 	}

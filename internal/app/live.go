@@ -245,7 +245,7 @@ func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 		return nil, err
 	}
 	defer o.Close()
-	if s, err = o.Store.CatalogState(ctx); err != nil {
+	if s, err = o.Store.Catalog.CatalogState(ctx); err != nil {
 		return nil, err
 	}
 	return l.BuildCatalog(&s, true)
@@ -258,9 +258,9 @@ func (o *Admin) Editor(cfg config.Config) (*edit.Editor, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.webhooks = webhook.NewSecrets(o.Store, func() *seal.Ring { return ring }, time.Now)
-	o.ownKeys = ownkey.NewManager(o.Store, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys.Manager())
-	return edit.NewEditor(o.Store, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store}, ring, time.Now, nil), nil
+	o.webhooks = webhook.NewSecrets(o.Store.Notices, func() *seal.Ring { return ring }, time.Now)
+	o.ownKeys = ownkey.NewManager(o.Store.Accounts, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys.Manager())
+	return edit.NewEditor(o.Store.Catalog, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store.Catalog}, ring, time.Now, nil), nil
 }
 
 // RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, and people's

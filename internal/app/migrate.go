@@ -43,7 +43,7 @@ func Migrate(ctx context.Context, cfg config.Config, to config.DSN, copied func(
 	if err := from.CopyTo(ctx, target, copied); err != nil {
 		return ledger.Report{}, err
 	}
-	report, err := ledger.Verify(ctx, target, dir, ledger.Anchor{}, time.Now())
+	report, err := ledger.Verify(ctx, target.Ledger, dir, ledger.Anchor{}, time.Now())
 	if err != nil || !report.OK() {
 		return report, err
 	}

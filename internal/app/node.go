@@ -36,7 +36,7 @@ func (n Node) WrapRelay(wrap func(httpapi.Completer) httpapi.Completer) {
 
 // Admin returns an Admin on the node's store.
 func (n Node) Admin() *Admin {
-	return &Admin{Store: n.store, Users: account.NewManager(n.store, nil, n.api.Now), Keys: apikey.NewManager(n.store, nil, n.api.Now, 0)}
+	return &Admin{Store: n.store, Users: account.NewManager(n.store.Accounts, nil, n.api.Now), Keys: apikey.NewManager(n.store.Accounts, nil, n.api.Now, 0)}
 }
 
 // Health returns the node's registry of endpoint health.

@@ -26,14 +26,14 @@ func (g *Gateway) makeNotices() (*notify.Manager, error) {
 	if g.mail != nil {
 		mailer = g.mail
 	}
-	m := notify.NewManager(g.store, g.store, mailer, notify.Config{
+	m := notify.NewManager(g.store.Notices, g.store.People, mailer, notify.Config{
 		Now: g.clock, Defaults: c.Defaults(), Threshold: low, TestsADay: int(c.TestsPerDay), CheckEvery: c.CheckEvery, Poll: min(noticesPoll, c.CheckEvery),
 		MailEvery: time.Minute / time.Duration(c.MailsPerMinute), Encode: httpapi.EncodeFact, Wake: g.events.Wake,
 		Report: func(what, account string, cause notify.Cause, attempts int, err error) {
 			g.slog.Warn(what, "account", account, "cause", string(cause), "attempts", attempts, "error", err)
 		},
 	})
-	w := notify.NewWatcher(m, report.New(g.store, g.book), g.store, g.catalog.Load)
+	w := notify.NewWatcher(m, report.New(g.store.Ledger, g.book), g.store.Accounts, g.catalog.Load)
 	w.Start()
 	g.onClose(func(context.Context) { w.Stop() })
 	return m, nil

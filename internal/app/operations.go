@@ -17,7 +17,7 @@ func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []o
 	if payments != nil {
 		of.Payments = payments.Service
 	}
-	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store, time.Now), voucher.NewManager(g.store, time.Now), g.people, g.history
+	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.history
 	of.Docs, of.Rankings, of.DemoKey, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demoKeyText, g.slog
 	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
 	return slices.Concat(

@@ -55,7 +55,7 @@ func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease 
 
 // makePayments makes and starts what takes payments, and what the API needs of it; nil when nothing is configured.
 func (g *Gateway) makePayments() (*httpapi.Payments, error) {
-	s, err := newPayments(g.store, &g.cfg.Payments, g.slog, g.book.Unlease)
+	s, err := newPayments(g.store.Payments, &g.cfg.Payments, g.slog, g.book.Unlease)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (g *Gateway) makePayments() (*httpapi.Payments, error) {
 
 // payments makes what takes payments, for commands.
 func (o *Admin) payments() (*payment.Service, error) {
-	s, err := newPayments(o.Store, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
+	s, err := newPayments(o.Store.Payments, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
 	if err == nil && s == nil {
 		err = fmt.Errorf("no payment provider is configured; set payments.provider, see docs/payments.md")
 	}
@@ -79,7 +79,7 @@ func (o *Admin) payments() (*payment.Service, error) {
 
 // Payments lists payments, the newest first.
 func (o *Admin) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
-	return o.Store.Payments(ctx, q)
+	return o.Store.Payments.Payments(ctx, q)
 }
 
 // ComparePayments compares the payments since a time with the provider's list, and brings them to what it says.

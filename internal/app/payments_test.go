@@ -107,7 +107,7 @@ func (t *till) start() {
 	shop := yookassa.New(yookassa.Config{BaseURL: "http://shop/v3", ShopID: "100500", SecretKey: "test_secret", HTTP: t,
 		Receipt: &yookassa.Receipt{Description: "Top-up", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"}})
 	t.lives = -1
-	t.service = payment.NewService(mortal{t.store, t}, shop, payment.Config{
+	t.service = payment.NewService(mortal{t.store.Payments, t}, shop, payment.Config{
 		Now: func() time.Time { return t.now }, Least: 10 * money.Ruble, Most: 100_000 * money.Ruble, Open: 5, Test: true, Receipts: true, Auto: true, AutoCap: 10_000 * money.Ruble, Description: "Top-up",
 	})
 }
@@ -124,7 +124,7 @@ func openTill(tb testing.TB, s *store.Store) *till {
 
 func (t *till) newUser(tb testing.TB) {
 	var err error
-	t.user, err = account.NewManager(t.store, nil, time.Now).Create(tb.Context(), "Anna", audit.Actor{Name: "test"})
+	t.user, err = account.NewManager(t.store.Accounts, nil, time.Now).Create(tb.Context(), "Anna", audit.Actor{Name: "test"})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (t *till) check(tb rapid.TB) {
 	tb.Helper()
 	var want money.Nano
 	for _, p := range t.shop.Payments() {
-		own, err := t.store.PaymentByID(context.Background(), p.Reference)
+		own, err := t.store.Payments.PaymentByID(context.Background(), p.Reference)
 		if err != nil {
 			tb.Fatalf("the provider has a payment that is not here: %v", err)
 		}
@@ -184,7 +184,7 @@ func (t *till) check(tb rapid.TB) {
 			tb.Errorf("payment %s is %s there and %s here", p.ID, p.Status, own.State)
 		}
 	}
-	b, err := t.store.Balance(context.Background(), t.user.Wallet)
+	b, err := t.store.Ledger.Balance(context.Background(), t.user.Wallet)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestPaymentsInAnyOrder(t *testing.T) {
 			rt.Fatal(err)
 		}
 		x.check(rt)
-		if all, err := s.Payments(context.Background(), payment.Query{Account: x.user.ID, Limit: 1000}); err != nil {
+		if all, err := s.Payments.Payments(context.Background(), payment.Query{Account: x.user.ID, Limit: 1000}); err != nil {
 			rt.Fatal(err)
 		} else {
 			for _, p := range all {
@@ -296,7 +296,7 @@ func TestPaymentsInAnyOrder(t *testing.T) {
 			}
 		}
 	})
-	report, err := ledger.Verify(t.Context(), s, t.TempDir(), ledger.Anchor{}, time.Now())
+	report, err := ledger.Verify(t.Context(), s.Ledger, t.TempDir(), ledger.Anchor{}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -313,7 +313,7 @@ func TestAutomaticTopUps(t *testing.T) {
 	x := openTill(t, tillStore(t))
 	ctx := t.Context()
 	balance := func() money.Nano {
-		b, err := x.store.Balance(ctx, x.user.Wallet)
+		b, err := x.store.Ledger.Balance(ctx, x.user.Wallet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -321,7 +321,7 @@ func TestAutomaticTopUps(t *testing.T) {
 	}
 	spend := func(n money.Nano) {
 		t.Helper()
-		_, err := ledger.Adjust(ctx, x.store, ledger.Adjustment{Wallet: x.user.Wallet, ID: apikey.NewID("t"), Amount: -n, Reason: "spent", Actor: audit.Actor{Name: "test"}}, x.now)
+		_, err := ledger.Adjust(ctx, x.store.Ledger, ledger.Adjustment{Wallet: x.user.Wallet, ID: apikey.NewID("t"), Amount: -n, Reason: "spent", Actor: audit.Actor{Name: "test"}}, x.now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -412,11 +412,11 @@ func TestPaymentsWithAProblem(t *testing.T) {
 			x.shop.Confirm(x.shop.Payments()[0].ID)
 			x.deliver(x.shop.Notices())
 			x.settle()
-			got, err := x.store.PaymentByID(t.Context(), p.ID)
+			got, err := x.store.Payments.PaymentByID(t.Context(), p.ID)
 			if err != nil || got.State == payment.Succeeded || !strings.Contains(got.Problem, c.says) {
 				t.Errorf("%v, %v", got, err)
 			}
-			if b, _ := x.store.Balance(t.Context(), x.user.Wallet); b.Balance != 0 {
+			if b, _ := x.store.Ledger.Balance(t.Context(), x.user.Wallet); b.Balance != 0 {
 				t.Errorf("%s rubles were credited", b.Balance)
 			}
 		})

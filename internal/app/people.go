@@ -34,7 +34,7 @@ func (g *Gateway) makePeople(keys auth.Keys, f *fetch.Client) (*auth.Manager, er
 		g.onClose(func(context.Context) { sender.Stop() })
 		mailer, g.mail = sender, sender
 	}
-	people := auth.NewManager(g.store, keys, mailer, time.Now, signIn(&g.cfg))
+	people := auth.NewManager(g.store.People, keys, mailer, time.Now, signIn(&g.cfg))
 	if len(g.cfg.SignIn.Providers) > 0 {
 		people.AllowElsewhere(elsewhere(&g.cfg.SignIn, f))
 	}
@@ -107,7 +107,7 @@ func (o *Admin) people() *auth.Manager {
 	if c.SignUp == auth.Closed {
 		c.SignUp = auth.ByInvite // who runs commands decides
 	}
-	return auth.NewManager(o.Store, o.Keys, nil, time.Now, c)
+	return auth.NewManager(o.Store.People, o.Keys, nil, time.Now, c)
 }
 
 // link makes a path of the interface a whole address.

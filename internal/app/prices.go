@@ -75,7 +75,7 @@ func (s *priceStore) Publish(ctx context.Context, choose func(update.Published) 
 // storedPrices is the price store of an admin.
 func (o *Admin) storedPrices(by audit.Actor) (*priceStore, error) {
 	editor, err := o.Editor(o.cfg)
-	return &priceStore{store: o.Store, editor: editor, by: by}, err
+	return &priceStore{store: o.Store.Catalog, editor: editor, by: by}, err
 }
 
 // withPrices calls f with the updater of a configuration. Where there is no ledger yet, it can only make drafts.
@@ -234,7 +234,7 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 // after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
 func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
-	u := updaterOf(&g.cfg, &priceStore{store: g.store, editor: edit.NewEditor(g.store, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
+	u := updaterOf(&g.cfg, &priceStore{store: g.store.Catalog, editor: edit.NewEditor(g.store.Catalog, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
 	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
 		updatePrices(ctx, u, p.Publish == "within_bounds", g.slog)
 		return p.Every

@@ -73,7 +73,7 @@ func TestRunningNodeUsesPublishedPrices(t *testing.T) {
 		defer o.Close()
 		now := time.Date(2027, 1, 13, 23, 59, 59, 0, time.UTC)
 		var snap *catalog.Snapshot
-		l := &live{store: o.Store, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler), publish: func(_ config.Config, b *edit.Built, _ []string) { snap = b.Snapshot }}
+		l := &live{store: o.Store.Catalog, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler), publish: func(_ config.Config, b *edit.Built, _ []string) { snap = b.Snapshot }}
 		if left {
 			if err := os.WriteFile(filepath.Join(cfg.PriceDir(), "published.json"), newer(), 0o600); err != nil {
 				t.Fatal(err)

@@ -21,7 +21,7 @@ const (
 func (g *Gateway) droppingCalls() *loop.Loop {
 	return loop.New(time.Minute, func(ctx context.Context) time.Duration {
 		began := time.Now()
-		n, err := dropCalls(ctx, g.store, began, g.cfg.Store.Retention)
+		n, err := dropCalls(ctx, g.store.Ledger, began, g.cfg.Store.Retention)
 		switch {
 		case err != nil && ctx.Err() == nil:
 			g.slog.Warn("details of old calls cannot be dropped; it is tried again", "dropped", n, "error", err)
@@ -52,7 +52,7 @@ func unpackCalls(ctx context.Context, s *store.Store) (all int, err error) {
 	for more := true; more; {
 		step, cancel := context.WithTimeout(ctx, dropCallsFor)
 		var n int
-		at, n, more, err = s.UnpackCalls(step, at, dropCallsAt)
+		at, n, more, err = s.Ledger.UnpackCalls(step, at, dropCallsAt)
 		cancel()
 		if all += n; err != nil {
 			return all, err

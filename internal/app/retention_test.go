@@ -26,13 +26,13 @@ func TestDropCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	if _, err := s.Position(t.Context(), "node"); err != nil {
+	if _, err := s.Ledger.Position(t.Context(), "node"); err != nil {
 		t.Fatal(err)
 	}
 	batch := ledger.Batch{Node: "node", Now: now}
 	for w := range 3 {
 		id := fmt.Sprint(w)
-		if err := s.CreateUser(t.Context(), account.User{ID: "usr_" + id, Name: "u", Wallet: "wal_" + id, CreatedAt: now}, audit.Event{Action: audit.UserCreated}); err != nil {
+		if err := s.Accounts.CreateUser(t.Context(), account.User{ID: "usr_" + id, Name: "u", Wallet: "wal_" + id, CreatedAt: now}, audit.Event{Action: audit.UserCreated}); err != nil {
 			t.Fatal(err)
 		}
 		for i := range 700 {
@@ -42,7 +42,7 @@ func TestDropCalls(t *testing.T) {
 		}
 	}
 	batch.To = int64(len(batch.Items))
-	if to, err := s.Apply(t.Context(), &batch); err != nil || to != batch.To {
+	if to, err := s.Ledger.Apply(t.Context(), &batch); err != nil || to != batch.To {
 		t.Fatal(to, err)
 	}
 	const retention = 10 * 24 * time.Hour
@@ -55,24 +55,24 @@ func TestDropCalls(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	first, err := dropCalls(ended, s, now, retention)
+	first, err := dropCalls(ended, s.Ledger, now, retention)
 	if !errors.Is(err, context.Canceled) && !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("cut off: %d, %v", first, err)
 	}
-	rest, err := dropCalls(t.Context(), s, now, retention)
+	rest, err := dropCalls(t.Context(), s.Ledger, now, retention)
 	if err != nil || first+rest != want {
 		t.Errorf("%d and %d dropped, want %d, %v", first, rest, want, err)
 	}
-	if again, err := dropCalls(t.Context(), s, now, retention); err != nil || again != 0 {
+	if again, err := dropCalls(t.Context(), s.Ledger, now, retention); err != nil || again != 0 {
 		t.Errorf("again %d dropped, %v", again, err)
 	}
 	for i := range batch.Items {
 		c := &batch.Items[i].Call
-		if _, _, err := s.Call(t.Context(), c.Wallet, c.Generation); c.At.Before(cut) != fault.Is(err, fault.NotFound) {
+		if _, _, err := s.Ledger.Call(t.Context(), c.Wallet, c.Generation); c.At.Before(cut) != fault.Is(err, fault.NotFound) {
 			t.Fatalf("%s: %v", c.Generation, err)
 		}
 	}
-	r, err := ledger.Verify(t.Context(), s, "", ledger.Anchor{}, now)
+	r, err := ledger.Verify(t.Context(), s.Ledger, "", ledger.Anchor{}, now)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -51,7 +51,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 		g.slog.Warn("there is no model to serve, because no provider has a key: set the variable of one, such as OPENAI_API_KEY, and start again, " +
 			"or declare a provider of your own; weir doctor says what else is missing")
 	}
-	if users, err := g.store.ListUsers(ctx); err == nil && len(users) == 0 {
+	if users, err := g.store.Accounts.ListUsers(ctx); err == nil && len(users) == 0 {
 		g.slog.Warn("there are no users yet; create the first one with its keys: weir user bootstrap NAME")
 	}
 	return g.run(ctx, o.Signals, &config.Watcher{
@@ -95,7 +95,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.keep(g.comparing())
 	if g.cfg.Store.DSN.Postgres() {
 		g.keep(g.absence.watching(g.slog, func(ctx context.Context) error {
-			_, err := g.store.Clock(ctx)
+			_, err := g.store.Jobs.Clock(ctx)
 			return err
 		}))
 	}
@@ -107,7 +107,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		g.keep(g.droppingCalls())
 	}
 	g.keep(g.unpackingCalls())
-	g.keep(g.api.Ranks(g.store, ranksEvery))
+	g.keep(g.api.Ranks(g.store.Ledger, ranksEvery))
 	g.notifySystemd("READY=1")
 	for {
 		select {

@@ -122,11 +122,11 @@ func (g *Gateway) comparing() *loop.Loop {
 	return loop.Every(lookEvery, func(ctx context.Context) {
 		mine := g.serves()
 		if text := mine.String(); text != g.others.told {
-			if g.store.SetServing(ctx, g.book.Node(), text) == nil {
+			if g.store.Nodes.SetServing(ctx, g.book.Node(), text) == nil {
 				g.others.told = text
 			}
 		}
-		all, err := g.store.AllServing(ctx)
+		all, err := g.store.Nodes.AllServing(ctx)
 		if err != nil {
 			return // the calls that need the store report that
 		}
@@ -151,7 +151,7 @@ func (o *Admin) nodesHaveKey(ctx context.Context) error {
 	if err != nil || !ring.Ready() {
 		return err
 	}
-	all, err := o.Store.AllServing(ctx)
+	all, err := o.Store.Nodes.AllServing(ctx)
 	if err != nil {
 		return err
 	}

@@ -82,11 +82,11 @@ func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, 
 	c.Settled = func(ctx context.Context, wallet, generation string) (bool, error) {
 		c, _, err := book.Call(ctx, wallet, generation)
 		if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch
-			found, err := jobs.HasJob(ctx, wallet, generation)
+			found, err := jobs.Jobs.HasJob(ctx, wallet, generation)
 			if err != nil || found {
 				return found, err
 			}
-			return jobs.HasBatch(ctx, wallet, generation)
+			return jobs.Jobs.HasBatch(ctx, wallet, generation)
 		}
 		return err == nil && c.Settled, err
 	}

@@ -14,7 +14,7 @@ import (
 
 // newCourier makes the courier that delivers the events of jobs to callback addresses.
 func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *webhook.Courier {
-	return webhook.NewCourier(s, secrets, f, webhook.Config{
+	return webhook.NewCourier(s.Notices, secrets, f, webhook.Config{
 		Now: time.Now, Chance: rand.Float64, Timeout: c.Timeout, AtOnce: int(c.AtOnce), Poll: c.Poll, KeepFor: c.KeepFor,
 		Report: func(what string, d webhook.Delivery, err error) {
 			log.Warn(what, "id", d.ID, "attempts", d.Attempts, "error", err)

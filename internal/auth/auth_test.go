@@ -65,7 +65,7 @@ func open(t *testing.T, c auth.Config, mail bool) *fixture {
 	if mail {
 		mailer = o
 	}
-	o.Manager = auth.NewManager(o.store, apikey.NewManager(o.store, nil, o.clock, 0), mailer, o.clock, c)
+	o.Manager = auth.NewManager(o.store.People, apikey.NewManager(o.store.Accounts, nil, o.clock, 0), mailer, o.clock, c)
 	return o
 }
 
@@ -124,7 +124,7 @@ func TestSignUpByInvitation(t *testing.T) {
 func TestInvitationsEndWithTheirMaker(t *testing.T) {
 	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
 	boss := o.join(t, "boss@example.org")
-	users := account.NewManager(o.store, nil, o.clock)
+	users := account.NewManager(o.store.Accounts, nil, o.clock)
 	by := audit.Actor{Name: "test"}
 	as := func(r apikey.Role) { t.Helper(); ok(t, users.SetRole(t.Context(), boss.User, r, by)) }
 	as(apikey.Administrator)
@@ -151,15 +151,15 @@ func TestInvitationsEndWithTheirMaker(t *testing.T) {
 		t.Error("a user's invitation works")
 	}
 	as(apikey.Administrator)
-	ok(t, o.store.SetUserDisabled(t.Context(), boss.User, true, began, audit.Event{Action: audit.UserDisabled}))
+	ok(t, o.store.Accounts.SetUserDisabled(t.Context(), boss.User, true, began, audit.Event{Action: audit.UserDisabled}))
 	if works(toUser) || works(toOperator) {
 		t.Error("an invitation of a disabled account works")
 	}
-	ok(t, o.store.SetUserDisabled(t.Context(), boss.User, false, began, audit.Event{Action: audit.UserDisabled}))
+	ok(t, o.store.Accounts.SetUserDisabled(t.Context(), boss.User, false, began, audit.Event{Action: audit.UserDisabled}))
 	if !works(toUser) || !works(toOperator) {
 		t.Error("an invitation does not work again")
 	}
-	closed := auth.NewManager(o.store, nil, nil, o.clock, auth.Config{})
+	closed := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{})
 	_, err := closed.LookAt(t.Context(), auth.Invitation, toUser)
 	wantKind(t, err, fault.Invalid)
 }
@@ -252,7 +252,7 @@ func TestPasswordsOff(t *testing.T) {
 	link, _, err := on.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
 	ok(t, err)
 	_, invitation, _ := strings.Cut(link, "#")
-	off := auth.NewManager(on.store, apikey.NewManager(on.store, nil, on.clock, 0), on, on.clock, auth.Config{SignUp: auth.Open, NoPassword: true})
+	off := auth.NewManager(on.store.People, apikey.NewManager(on.store.Accounts, nil, on.clock, 0), on, on.clock, auth.Config{SignUp: auth.Open, NoPassword: true})
 	for way, try := range map[string]func() error{
 		"sign in": func() error { _, err := off.SignIn(t.Context(), "anna@example.org", secret, here); return err },
 		"sign up": func() error {
@@ -328,7 +328,7 @@ func TestSignInRefusals(t *testing.T) {
 	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
 	s := o.join(t, "anna@example.org")
 	disabled := o.join(t, "off@example.org")
-	ok(t, o.store.SetUserDisabled(t.Context(), disabled.User, true, began, audit.Event{Action: audit.UserDisabled}))
+	ok(t, o.store.Accounts.SetUserDisabled(t.Context(), disabled.User, true, began, audit.Event{Action: audit.UserDisabled}))
 	var texts []string
 	for _, try := range []struct{ email, password string }{
 		{"anna@example.org", "wrong password"}, {"nobody@example.org", secret}, {"off@example.org", secret}, {"no address", secret}, {"anna@example.org", ""},
@@ -455,7 +455,7 @@ func TestSetup(t *testing.T) {
 			var first *account.First
 			if made {
 				var err error
-				first, err = account.NewManager(o.store, nil, o.clock).Bootstrap(t.Context(), "root")
+				first, err = account.NewManager(o.store.Accounts, nil, o.clock).Bootstrap(t.Context(), "root")
 				ok(t, err)
 			}
 			link, err := o.BeginSetup(t.Context())
@@ -503,7 +503,7 @@ func TestDemo(t *testing.T) {
 	o := open(t, auth.Config{}, false)
 	_, err := o.Demo(t.Context(), here)
 	wantKind(t, err, fault.PermissionDenied)
-	u, err := account.NewManager(o.store, nil, o.clock).Create(t.Context(), "demo", audit.Actor{Name: "demo"})
+	u, err := account.NewManager(o.store.Accounts, nil, o.clock).Create(t.Context(), "demo", audit.Actor{Name: "demo"})
 	ok(t, err)
 	o.OpenDemo(u.ID)
 	s, err := o.Demo(t.Context(), here)
@@ -528,9 +528,9 @@ func TestWebKey(t *testing.T) {
 	if again := of(); again != first {
 		t.Fatal("each call makes a key")
 	}
-	k, err := o.store.KeyByID(t.Context(), first)
+	k, err := o.store.Accounts.KeyByID(t.Context(), first)
 	ok(t, err)
-	ok(t, o.store.DeleteKey(t.Context(), s.User, k.Hash, began, audit.Event{Action: audit.KeyRevoked}))
+	ok(t, o.store.Accounts.DeleteKey(t.Context(), s.User, k.Hash, began, audit.Event{Action: audit.KeyRevoked}))
 	second := of()
 	if second == first || of() != second {
 		t.Fatal("a deleted key is not replaced once")
@@ -590,7 +590,7 @@ func (c *countedStore) AddToken(ctx context.Context, t auth.Token, most int, eve
 func TestSameWorkForEveryAddress(t *testing.T) {
 	o := open(t, auth.Config{SignUp: auth.Open}, true)
 	o.join(t, "anna@example.org")
-	counted := &countedStore{Store: o.store}
+	counted := &countedStore{Store: o.store.People}
 	m := auth.NewManager(counted, nil, o, o.clock, auth.Config{SignUp: auth.Open})
 	for name, ask := range map[string]func(email string) error{
 		"recovery": func(email string) error { return m.Recover(t.Context(), email, "en", here) },

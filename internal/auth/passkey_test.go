@@ -67,7 +67,7 @@ func TestPasskeys(t *testing.T) {
 			t.Fatalf("%+v", ch)
 		}
 		ok(t, o.ProveWith(t.Context(), &s, &p, site, ch.Step, []byte(d.Sign(ch.Text, k)), here))
-		after, err := o.store.SessionsOf(t.Context(), p.ID, o.now)
+		after, err := o.store.People.SessionsOf(t.Context(), p.ID, o.now)
 		ok(t, err)
 		fresh := 0
 		for i := range after {
@@ -231,7 +231,7 @@ func TestHostileAnswersOfPasskeys(t *testing.T) {
 		}, fault.Invalid},
 		"somebody who is disabled": {func() error {
 			carla, _, k := o.holder(t, "carla@example.org", &honest)
-			ok(t, o.store.SetUserDisabled(t.Context(), carla.ID, true, o.now, audit.Event{Action: audit.UserDisabled}))
+			ok(t, o.store.Accounts.SetUserDisabled(t.Context(), carla.ID, true, o.now, audit.Event{Action: audit.UserDisabled}))
 			ch := begin()
 			_, err := o.SignInWith(t.Context(), site, ch.Step, sign(ch.Text, k), here)
 			return err
@@ -249,7 +249,7 @@ func TestHostileAnswersOfPasskeys(t *testing.T) {
 func TestPasskeysOverTwoNodes(t *testing.T) {
 	t.Parallel()
 	o := withMail(t)
-	other := auth.NewManager(o.store, nil, nil, o.clock, auth.Config{SignUp: auth.ByInvite})
+	other := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{SignUp: auth.ByInvite})
 	d := phone
 	d.Count = 1
 	_, _, key := o.holder(t, "anna@example.org", &d)
@@ -301,7 +301,7 @@ func TestOpenStepsAreBounded(t *testing.T) {
 // steps is how many steps of an owner are open.
 func (o *fixture) steps(t *testing.T, owner string) (n int) {
 	t.Helper()
-	all, err := o.store.Tokens(t.Context(), auth.Step, o.clock())
+	all, err := o.store.People.Tokens(t.Context(), auth.Step, o.clock())
 	ok(t, err)
 	for _, step := range all {
 		if step.User == owner {

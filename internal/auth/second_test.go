@@ -234,13 +234,13 @@ func TestProofsWithASecondStep(t *testing.T) {
 		t.Errorf("a provider proves: %v", err)
 	}
 	kind(t, o.SetPassword(t.Context(), &s, &p, secret, "another long one", atSite), fault.PermissionDenied)
-	if all, err := o.store.SessionsOf(t.Context(), p.ID, o.clock()); err != nil || len(all) != 1 || all[0].Fresh(o.clock()) {
+	if all, err := o.store.People.SessionsOf(t.Context(), p.ID, o.clock()); err != nil || len(all) != 1 || all[0].Fresh(o.clock()) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	ch, err := o.BeginProof(t.Context(), &p, site, atSite)
 	ok(t, err)
 	ok(t, o.ProveWith(t.Context(), &s, &p, site, ch.Step, []byte(d.Sign(ch.Text, k)), atSite))
-	all, err := o.store.SessionsOf(t.Context(), p.ID, o.clock())
+	all, err := o.store.People.SessionsOf(t.Context(), p.ID, o.clock())
 	ok(t, err)
 	ok(t, o.SetPassword(t.Context(), &all[0], &p, "", "another long one", atSite))
 

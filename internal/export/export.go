@@ -21,9 +21,13 @@ import (
 	"weir/internal/report"
 )
 
-// Store has what is exported. *store.Store is one.
-type Store interface {
+// Users has the accounts whose calls are exported.
+type Users interface {
 	ListUsers(ctx context.Context) ([]account.User, error)
+}
+
+// Store has what is exported.
+type Store interface {
 	SearchCalls(ctx context.Context, q report.Search, most int) (report.Window, error)
 	Usage(ctx context.Context, q report.Query) ([]report.Row, error)
 	KeptSince(ctx context.Context) (time.Time, error)
@@ -69,10 +73,10 @@ const (
 
 // Calls writes the calls that began on a day of UTC, which must be over, unless the files there are of the same calls. It fails, and leaves
 // what was there, when the calls do not sum up to the books: some are still on their way from a node, or the books are damaged.
-func Calls(ctx context.Context, s Store, f Files, day time.Time, version string) (Day, Outcome, error) {
+func Calls(ctx context.Context, u Users, s Store, f Files, day time.Time, version string) (Day, Outcome, error) {
 	next := day.AddDate(0, 0, 1)
 	want := Day{Day: day.Format(time.DateOnly), Version: version}
-	users, err := s.ListUsers(ctx)
+	users, err := u.ListUsers(ctx)
 	if err != nil {
 		return want, "", err
 	}

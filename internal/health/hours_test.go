@@ -28,7 +28,7 @@ const week = 7 * 24 * time.Hour
 
 // flaky is a store whose calls fail while down is set.
 type flaky struct {
-	*store.Store
+	*store.Nodes
 	down bool
 }
 
@@ -36,7 +36,7 @@ func (f *flaky) AddHours(ctx context.Context, node string, before, mark int64, h
 	if f.down {
 		return errors.New("down")
 	}
-	return f.Store.AddHours(ctx, node, before, mark, hours)
+	return f.Nodes.AddHours(ctx, node, before, mark, hours)
 }
 
 // Whatever is saved when, and however often a node restarts or its store is away for some minutes, each attempt is counted in its hour once.
@@ -48,7 +48,7 @@ func TestHistoryCountsEachAttemptOnce(t *testing.T) {
 		name := time.Duration(node).String() // of an own node, and of an own endpoint
 		ep := endpoint("p"+name, "m")
 		w := newWorld(t)
-		f := &flaky{Store: s}
+		f := &flaky{Nodes: s.Nodes}
 		h := health.NewHistory(w.Registry, f, name, week)
 		want := map[time.Time][2]int64{}
 		sinceSave := time.Duration(0)
@@ -125,9 +125,9 @@ func TestHistoryCountsEachAttemptOnce(t *testing.T) {
 func TestHistoryOfSeveralNodes(t *testing.T) {
 	t.Parallel()
 	s, w, ep := openHours(t), newWorld(t), endpoint("p", "m")
-	a := health.NewHistory(w.Registry, s, "a", 48*time.Hour)
+	a := health.NewHistory(w.Registry, s.Nodes, "a", 48*time.Hour)
 	other := health.New(health.Default(w.clock.Now))
-	b := health.NewHistory(other, s, "b", 48*time.Hour)
+	b := health.NewHistory(other, s.Nodes, "b", 48*time.Hour)
 	p, _, _ := other.Admit(ep, "")
 	p.End(health.Sample{Result: health.Served, Latency: 4 * time.Second, Took: 5 * time.Second, Tokens: 100})
 	w.play(ep, "SSF +10m")
@@ -162,7 +162,7 @@ func TestHistoryOfSeveralNodes(t *testing.T) {
 	if err := a.Save(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if rest, err := s.HoursSince(t.Context(), time.Unix(0, 0)); err != nil || len(rest) != 0 {
+	if rest, err := s.Nodes.HoursSince(t.Context(), time.Unix(0, 0)); err != nil || len(rest) != 0 {
 		t.Errorf("%v of %+v were kept for too long", err, rest)
 	}
 }

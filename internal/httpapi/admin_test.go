@@ -70,7 +70,7 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		t.Fatal(err)
 	}
 	return func(d *httpapi.Deps) {
-		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store, offers{ring}, ring, time.Now, nil)}))
+		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil)}))
 	}
 }
 

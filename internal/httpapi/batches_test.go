@@ -43,14 +43,14 @@ func startBatches(t *testing.T, r httpapi.Completer, edit func(*httpapi.Config))
 	t.Cleanup(func() { _ = files.Close() })
 	bounds := batch.Default(time.Now)
 	bounds.MaxActive, bounds.MaxFileBytes, bounds.MaxLines, bounds.Files = 2, 1<<20, 3, batch.FileBounds{Files: 4, Bytes: 3 << 20}
-	s := batch.New(batch.Deps{Store: store, Contents: files, Member: noMember{}, Wire: batches.Wire{}}, bounds)
+	s := batch.New(batch.Deps{Store: store.Jobs, Contents: files, Member: noMember{}, Wire: batches.Wire{}}, bounds)
 	return startWith(t, r, func(c *httpapi.Config) {
 		c.MaxFile = 1 << 20
 		if edit != nil {
 			edit(c)
 		}
 	}, func(d *httpapi.Deps) {
-		d.Batches, d.History = s, history.New(store, history.Default(time.Now))
+		d.Batches, d.History = s, history.New(store.Pages, history.Default(time.Now))
 	})
 }
 

@@ -35,7 +35,7 @@ func openTill(t *testing.T) *till {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(t.Context(), s, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: time.Now, Sync: journal.Never})
+	book, err := ledger.Start(t.Context(), s.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: time.Now, Sync: journal.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func openTill(t *testing.T) *till {
 	}
 	anna := n.first.User
 	for _, u := range []account.User{anna, boris} {
-		if err := s.CreateUser(t.Context(), u, audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID}); err != nil {
+		if err := s.Accounts.CreateUser(t.Context(), u, audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := book.Credit(t.Context(), ledger.TopUp{Wallet: u.Wallet, Source: "bank", ExternalID: u.ID, Amount: 10 * money.Ruble, Actor: by}); err != nil {
@@ -109,7 +109,7 @@ func TestCorrections(t *testing.T) {
 	if at(last, "data", 0, "kind") != "topup" || at(last, "data", 0, "source") != "bank" || at(last, "data", 1) != nil || at(last, "next") != nil {
 		t.Errorf("%v", last)
 	}
-	report, err := ledger.Verify(t.Context(), n.store, "", ledger.Anchor{}, time.Now())
+	report, err := ledger.Verify(t.Context(), n.store.Ledger, "", ledger.Anchor{}, time.Now())
 	if err != nil || !report.OK() {
 		t.Errorf("%+v, %v", report, err)
 	}

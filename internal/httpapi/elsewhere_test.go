@@ -197,7 +197,7 @@ func TestSignInElsewhere(t *testing.T) {
 		}
 	}
 	rows := 0
-	for row, err := range e.store.AuditRows(t.Context()) {
+	for row, err := range e.store.Accounts.AuditRows(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -395,7 +395,7 @@ func TestLastIdentity(t *testing.T) {
 	id, _ := at(e.do("GET", "/api/auth/identities", "", b.page()...).json(t), "data", 0, "id").(string)
 	wantError(t, e.do("DELETE", "/api/auth/identities/"+id, "", b.page()...), 409, fault.Conflict)
 	user, _ := b.me("user", "id").(string)
-	if err := e.store.SetUserDisabled(t.Context(), user, true, e.now, audit.Event{Action: audit.UserDisabled}); err != nil {
+	if err := e.store.Accounts.SetUserDisabled(t.Context(), user, true, e.now, audit.Event{Action: audit.UserDisabled}); err != nil {
 		t.Fatal(err)
 	}
 	again := e.tab(t)

@@ -187,10 +187,10 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	verifier := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{Preferences: func(text string) (routing.Preferences, error) {
+	verifier := apikey.NewVerifier(store.Accounts, time.Now, apikey.VerifierConfig{Preferences: func(text string) (routing.Preferences, error) {
 		return wire.Defaults([]byte(text))
 	}})
-	n := &node{t: t, users: account.NewManager(store, verifier, time.Now), keys: apikey.NewManager(store, verifier, time.Now, 5),
+	n := &node{t: t, users: account.NewManager(store.Accounts, verifier, time.Now), keys: apikey.NewManager(store.Accounts, verifier, time.Now, 5),
 		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &bytes.Buffer{}, mu: &sync.Mutex{}, served: make(chan error, 1)}
 	if n.first, err = n.users.Bootstrap(t.Context(), "Anna"); err != nil {
 		t.Fatal(err)
@@ -208,7 +208,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), // it stores nothing
 	}
 	n.store = store
-	n.people = auth.NewManager(store, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})
+	n.people = auth.NewManager(store.People, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})
 	deps.People, deps.CallerOf = n.people, verifier.Of
 	if parts != nil {
 		parts(&deps)
@@ -221,7 +221,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	if deps.Operations == nil {
 		deps.Operations = slices.Concat(
 			accountapi.Operations(accountapi.Deps{
-				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: chat.NewManager(store, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
 				Rankings: cfg.Rankings, Log: deps.Slog,
 			}),
 			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))

@@ -32,7 +32,7 @@ func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpa
 	named.Node, named.Life, named.MaxBytes, named.StoreFor = "n", "1", maxBytes, 60*time.Second
 	named.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
 	named.Report = func(what string, err error) { t.Errorf("%s: %v", what, err) }
-	m := idempotency.New(store, named)
+	m := idempotency.New(store.Pages, named)
 	return startWith(t, r, edit, func(d *httpapi.Deps) { d.Idempotency = m })
 }
 

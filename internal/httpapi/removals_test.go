@@ -69,7 +69,7 @@ func TestRemovePassword(t *testing.T) {
 		t.Errorf("another person's password is gone: %v", me)
 	}
 	var actions []string
-	for row, err := range n.store.AuditRows(t.Context()) {
+	for row, err := range n.store.Accounts.AuditRows(t.Context()) {
 		if err != nil {
 			t.Fatal(err)
 		}

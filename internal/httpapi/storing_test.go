@@ -22,7 +22,7 @@ func TestStoringOfAnAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	kept := history.New(store, history.Default(time.Now))
+	kept := history.New(store.Pages, history.Default(time.Now))
 	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
 		d.History = kept
 	})
@@ -84,7 +84,7 @@ func TestStoringOfAnAccount(t *testing.T) {
 	exactly(t, "count", at(m, "stored", "responses"), `5`)
 
 	// what is stored expires with the new time, too
-	found, err := store.CountResponses(t.Context(), n.first.User.ID, time.Now().Add(4*24*time.Hour))
+	found, err := store.Pages.CountResponses(t.Context(), n.first.User.ID, time.Now().Add(4*24*time.Hour))
 	if err != nil || found.Responses != 0 {
 		t.Errorf("after four days: %+v %v", found, err)
 	}
@@ -130,10 +130,10 @@ func TestDeletionOfRepeatedAnswers(t *testing.T) {
 	with := idempotency.Default(time.Now)
 	with.Node, with.Life, with.StoreFor = "n", "1", 60*time.Second
 	with.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
-	m := idempotency.New(store, with)
+	m := idempotency.New(store.Pages, with)
 	relay := &counted{relay: relayFunc(hello)}
 	n := startWith(t, relay, nil, func(d *httpapi.Deps) {
-		d.History, d.Idempotency = history.New(store, history.Default(time.Now)), m
+		d.History, d.Idempotency = history.New(store.Pages, history.Default(time.Now)), m
 	})
 	ask := map[string]string{"/v1/responses": `{"model":"acme/small","input":"hi"}`, "/v1/chat/completions": chatBody(false)}
 	for path, body := range ask {

@@ -29,7 +29,7 @@ func watched(t *testing.T, script []health.Result, edit func(*httpapi.Config)) (
 	}
 	t.Cleanup(func() { _ = s.Close() })
 	registry := health.New(health.Default(time.Now))
-	h := health.NewHistory(registry, s, "node", 48*time.Hour)
+	h := health.NewHistory(registry, s.Nodes, "node", 48*time.Hour)
 	var ep *catalog.Endpoint
 	n := startWith(t, relayFunc(hello), edit, func(d *httpapi.Deps) {
 		d.Stats, d.Health, d.Hours = registry, registry, h

@@ -28,15 +28,15 @@ func benchBook(b *testing.B) (*ledger.Book, []string) {
 	var wallets []string
 	for i := range 4 {
 		w := fmt.Sprint("wal_0123456789abcdefghi", i)
-		if err := s.CreateUser(ctx, account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: w, CreatedAt: time.Now()}, audit.Event{}); err != nil {
+		if err := s.Accounts.CreateUser(ctx, account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: w, CreatedAt: time.Now()}, audit.Event{}); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := ledger.Credit(ctx, s, ledger.TopUp{Wallet: w, Source: "bench", ExternalID: w, Amount: 1_000_000_000_000_000}, time.Now()); err != nil {
+		if _, err := ledger.Credit(ctx, s.Ledger, ledger.TopUp{Wallet: w, Source: "bench", ExternalID: w, Amount: 1_000_000_000_000_000}, time.Now()); err != nil {
 			b.Fatal(err)
 		}
 		wallets = append(wallets, w)
 	}
-	book, err := ledger.Start(ctx, s, ledger.Config{Dir: filepath.Join(b.TempDir(), "journal"), Now: time.Now})
+	book, err := ledger.Start(ctx, s.Ledger, ledger.Config{Dir: filepath.Join(b.TempDir(), "journal"), Now: time.Now})
 	if err != nil {
 		b.Fatal(err)
 	}

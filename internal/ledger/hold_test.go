@@ -17,12 +17,12 @@ import (
 
 // watchedStore lets a test act at the moment when a question was answered and the answer is on its way.
 type watchedStore struct {
-	*store.Store
+	*store.Ledger
 	answered func(ledger.Grant)
 }
 
 func (s *watchedStore) Borrow(ctx context.Context, q ledger.Borrow) (ledger.Grant, error) {
-	g, err := s.Store.Borrow(ctx, q)
+	g, err := s.Ledger.Borrow(ctx, q)
 	if s.answered != nil {
 		s.answered(g)
 	}
@@ -39,13 +39,13 @@ func TestHoldEndsDuringRefusal(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			ctx := t.Context()
-			s := &watchedStore{}
-			var err error
-			if s.Store, err = sqlite.Open(ctx, sqlitetest.New(t, t.TempDir())); err != nil {
+			kept, err := sqlite.Open(ctx, sqlitetest.New(t, t.TempDir()))
+			if err != nil {
 				t.Fatal(err)
 			}
+			s := &watchedStore{Ledger: kept.Ledger}
 			const wallet = "wal_0123456789abcdefghij"
-			if err := s.CreateUser(ctx, account.User{ID: "usr_0", Name: "u", Wallet: wallet, CreatedAt: time.Now()}, audit.Event{}); err != nil {
+			if err := kept.Accounts.CreateUser(ctx, account.User{ID: "usr_0", Name: "u", Wallet: wallet, CreatedAt: time.Now()}, audit.Event{}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := ledger.Credit(ctx, s, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: "1", Amount: 100}, time.Now()); err != nil {
@@ -57,7 +57,7 @@ func TestHoldEndsDuringRefusal(t *testing.T) {
 			}
 			t.Cleanup(func() {
 				_ = book.Close(context.Background())
-				_ = s.Close()
+				_ = kept.Close()
 			})
 			first, err := book.Hold(ctx, ledger.HoldRequest{Wallet: wallet, Key: "key_0", Amount: n.first})
 			if err != nil {

@@ -58,7 +58,7 @@ func (t *tx) sumsBefore(wallet string, at time.Time) (s invoice.Sums, err error)
 }
 
 // AddAct is invoice.Store.AddAct.
-func (s *Store) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.Act, *invoice.Closing) (bool, error), name func(*invoice.Act) audit.Event) (a invoice.Act, made bool, err error) {
+func (s *Payments) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.Act, *invoice.Closing) (bool, error), name func(*invoice.Act) audit.Event) (a invoice.Act, made bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		a, made = of, false
 		if _, err := t.lockWallet(a.Wallet); err != nil {
@@ -112,13 +112,13 @@ func (t *tx) closing(a *invoice.Act) (c invoice.Closing, err error) {
 }
 
 // ActByID is invoice.Store.ActByID.
-func (s *Store) ActByID(ctx context.Context, id string) (a invoice.Act, err error) {
+func (s *Payments) ActByID(ctx context.Context, id string) (a invoice.Act, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { a, err = scanAct(row); return err }, actRead+`WHERE id = $1`, id)
 	return a, noneOf("store.ActByID", "act", err)
 }
 
 // Acts is invoice.Store.Acts.
-func (s *Store) Acts(ctx context.Context, account, month, before string, limit int) ([]invoice.Act, error) {
+func (s *Payments) Acts(ctx context.Context, account, month, before string, limit int) ([]invoice.Act, error) {
 	var c conditions
 	c.equal("account", account)
 	c.equal("month", month)
@@ -130,11 +130,11 @@ func (s *Store) Acts(ctx context.Context, account, month, before string, limit i
 		c.add("month <= ? AND NOT (month = ? AND id >= ?)", last.Month, last.Month, last.ID)
 	}
 	c.args = append(c.args, limit)
-	return list(ctx, s, "store.Acts", scanAct, actRead+c.where()+` ORDER BY month DESC, id DESC LIMIT $`+itoa(len(c.args)), c.args...)
+	return list(ctx, s.db, "store.Acts", scanAct, actRead+c.where()+` ORDER BY month DESC, id DESC LIMIT $`+itoa(len(c.args)), c.args...)
 }
 
 // ActsBegin is invoice.Store.ActsBegin.
-func (s *Store) ActsBegin(ctx context.Context, account string) (first, last string, err error) {
+func (s *Payments) ActsBegin(ctx context.Context, account string) (first, last string, err error) {
 	z, err := s.zonesNow(ctx)
 	if err != nil {
 		return "", "", err
@@ -155,9 +155,9 @@ func (s *Store) ActsBegin(ctx context.Context, account string) (first, last stri
 }
 
 // InvoicedAccounts is invoice.Store.InvoicedAccounts.
-func (s *Store) InvoicedAccounts(ctx context.Context, after string, limit int) (accounts, wallets []string, err error) {
+func (s *Payments) InvoicedAccounts(ctx context.Context, after string, limit int) (accounts, wallets []string, err error) {
 	type pair struct{ account, wallet string }
-	all, err := list(ctx, s, "store.InvoicedAccounts", columns(func(p *pair) []any { return []any{&p.account, &p.wallet} }),
+	all, err := list(ctx, s.db, "store.InvoicedAccounts", columns(func(p *pair) []any { return []any{&p.account, &p.wallet} }),
 		`SELECT account, MIN(wallet) FROM invoices WHERE account > $1 GROUP BY account ORDER BY account LIMIT $2`, after, limit)
 	for _, p := range all {
 		accounts, wallets = append(accounts, p.account), append(wallets, p.wallet)

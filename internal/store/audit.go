@@ -31,12 +31,12 @@ func (t *tx) record(e audit.Event, now time.Time) error {
 }
 
 // Audit appends an event that has no other change in this package.
-func (s *Store) Audit(ctx context.Context, e audit.Event, now time.Time) error {
+func (s *Accounts) Audit(ctx context.Context, e audit.Event, now time.Time) error {
 	return s.write(ctx, func(t *tx) error { return t.record(e, now) })
 }
 
 // AuditRows walks the whole chain from its beginning, as audit.Verify requires.
-func (s *Store) AuditRows(ctx context.Context) iter.Seq2[audit.Row, error] {
+func (s *Accounts) AuditRows(ctx context.Context) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		var stopped bool
 		err := s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {

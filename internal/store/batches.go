@@ -103,7 +103,7 @@ func (t *tx) addFile(f *batch.File) error {
 }
 
 // AddFile is batch.FileStore.AddFile.
-func (s *Store) AddFile(ctx context.Context, f *batch.File, most batch.FileBounds) error {
+func (s *Jobs) AddFile(ctx context.Context, f *batch.File, most batch.FileBounds) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(f.User); err != nil {
 			return err
@@ -121,7 +121,7 @@ func (s *Store) AddFile(ctx context.Context, f *batch.File, most batch.FileBound
 }
 
 // File is batch.FileStore.File.
-func (s *Store) File(ctx context.Context, user, id string, now time.Time) (found *batch.File, err error) {
+func (s *Jobs) File(ctx context.Context, user, id string, now time.Time) (found *batch.File, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		f, err := scanFile(row)
 		found = &f
@@ -134,7 +134,7 @@ func (s *Store) File(ctx context.Context, user, id string, now time.Time) (found
 }
 
 // Files is batch.FileStore.Files.
-func (s *Store) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, error) {
+func (s *Jobs) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, error) {
 	at, order, beyond := int64(1<<63-1), "DESC", "<"
 	if q.Ascending {
 		at, order, beyond = 0, "ASC", ">"
@@ -148,13 +148,13 @@ func (s *Store) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, err
 			return nil, failure("store.Files", err)
 		}
 	}
-	return list(ctx, s, "store.Files", scanFile, `SELECT `+fileShown+` FROM files WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
+	return list(ctx, s.db, "store.Files", scanFile, `SELECT `+fileShown+` FROM files WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
 		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`,
 		q.User, q.Now.UnixMicro(), q.Purpose, at, q.After, q.Limit)
 }
 
 // MarkFile is batch.FileStore.MarkFile.
-func (s *Store) MarkFile(ctx context.Context, user, id string) error {
+func (s *Jobs) MarkFile(ctx context.Context, user, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(user); err != nil { // whose batches are added under the same lock
 			return err
@@ -171,7 +171,7 @@ func (s *Store) MarkFile(ctx context.Context, user, id string) error {
 }
 
 // GoneFiles is batch.FileStore.GoneFiles.
-func (s *Store) GoneFiles(ctx context.Context, now time.Time, n int) (ids []string, err error) {
+func (s *Jobs) GoneFiles(ctx context.Context, now time.Time, n int) (ids []string, err error) {
 	one := columns(func(id *string) []any { return []any{id} })
 	err = s.write(ctx, func(t *tx) error {
 		if _, err := t.exec(`UPDATE files SET gone = TRUE WHERE NOT gone AND expires_at <= $1 AND `+fileUnread, now.UnixMicro()); err != nil {
@@ -185,7 +185,7 @@ func (s *Store) GoneFiles(ctx context.Context, now time.Time, n int) (ids []stri
 }
 
 // DropFile is batch.FileStore.DropFile.
-func (s *Store) DropFile(ctx context.Context, id string) error {
+func (s *Jobs) DropFile(ctx context.Context, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`DELETE FROM files WHERE id = $1 AND gone`, id)
 		return err
@@ -193,7 +193,7 @@ func (s *Store) DropFile(ctx context.Context, id string) error {
 }
 
 // AddBatch is batch.BatchStore.AddBatch.
-func (s *Store) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File, limit int64) error {
+func (s *Jobs) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File, limit int64) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(b.User); err != nil {
 			return err
@@ -225,7 +225,7 @@ func (s *Store) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File,
 	})
 }
 
-func (s *Store) oneBatch(ctx context.Context, op, where string, args ...any) (found *batch.Batch, err error) {
+func (s *Jobs) oneBatch(ctx context.Context, op, where string, args ...any) (found *batch.Batch, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		b, err := scanBatch(row)
 		found = &b
@@ -238,12 +238,12 @@ func (s *Store) oneBatch(ctx context.Context, op, where string, args ...any) (fo
 }
 
 // Batch is batch.BatchStore.Batch.
-func (s *Store) Batch(ctx context.Context, user, id string, shape batch.Shape) (*batch.Batch, error) {
+func (s *Jobs) Batch(ctx context.Context, user, id string, shape batch.Shape) (*batch.Batch, error) {
 	return s.oneBatch(ctx, "store.Batch", `id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape))
 }
 
 // Batches is batch.BatchStore.Batches.
-func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error) {
+func (s *Jobs) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error) {
 	at, id, order, beyond := int64(1<<63-1), q.After, "DESC", "<"
 	if q.Before != "" {
 		at, id, order, beyond = 0, q.Before, "ASC", ">"
@@ -273,7 +273,7 @@ func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, erro
 	c.add("(created_at "+beyond+" ? OR created_at = ? AND id "+beyond+" ?)", at, at, id)
 	page := conditions{args: c.args}
 	page.add("?", q.Limit)
-	all, err := list(ctx, s, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches`+c.where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.text.String(), page.args...)
+	all, err := list(ctx, s.db, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches`+c.where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.text.String(), page.args...)
 	if q.Before != "" {
 		slices.Reverse(all)
 	}
@@ -281,7 +281,7 @@ func (s *Store) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, erro
 }
 
 // CancelBatch is batch.BatchStore.CancelBatch.
-func (s *Store) CancelBatch(ctx context.Context, id string, now time.Time, why []batch.Problem, by *audit.Event) error {
+func (s *Jobs) CancelBatch(ctx context.Context, id string, now time.Time, why []batch.Problem, by *audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		n, err := t.exec(batchCancel, id, now.UnixMicro(), batch.EncodeProblems(why))
 		if err != nil || n == 0 || by == nil {
@@ -292,7 +292,7 @@ func (s *Store) CancelBatch(ctx context.Context, id string, now time.Time, why [
 }
 
 // CountBatches is batch.BatchStore.CountBatches.
-func (s *Store) CountBatches(ctx context.Context) (c batch.Counts, err error) {
+func (s *Jobs) CountBatches(ctx context.Context) (c batch.Counts, err error) {
 	var oldest int64
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&c.Queued, &c.Running, &c.Paused, &oldest) },
 		`SELECT COUNT(*) - COUNT(NULLIF(node, '')), COUNT(NULLIF(node, '')), COUNT(CASE WHEN node <> '' THEN NULLIF(paused, '') END), COALESCE(MIN(created_at), 0) FROM batches WHERE `+activeBatch)
@@ -303,7 +303,7 @@ func (s *Store) CountBatches(ctx context.Context) (c batch.Counts, err error) {
 }
 
 // DeleteBatch is batch.BatchStore.DeleteBatch. Its lines are deleted with it.
-func (s *Store) DeleteBatch(ctx context.Context, user, id string, shape batch.Shape) error {
+func (s *Jobs) DeleteBatch(ctx context.Context, user, id string, shape batch.Shape) error {
 	return s.write(ctx, func(t *tx) error {
 		b, err := scanBatch(t.lockedRow(`SELECT `+batchShown+` FROM batches WHERE id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape)))
 		if err != nil {
@@ -327,20 +327,20 @@ func (s *Store) DeleteBatch(ctx context.Context, user, id string, shape batch.Sh
 }
 
 // HasBatch is batch.BatchStore.HasBatch. It is rarely used: there is no index for it.
-func (s *Store) HasBatch(ctx context.Context, wallet, generation string) (found bool, err error) {
+func (s *Jobs) HasBatch(ctx context.Context, wallet, generation string) (found bool, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM batches WHERE wallet = $1 AND generation = $2)`, wallet, generation)
 	return found, failure("store.HasBatch", err)
 }
 
 // ClaimBatches is batch.WorkStore.ClaimBatches. Mostly nothing is due, and then nothing is locked.
-func (s *Store) ClaimBatches(ctx context.Context, node string, epoch int64, now time.Time, n int, held []string) (claimed []*batch.Batch, err error) {
+func (s *Jobs) ClaimBatches(ctx context.Context, node string, epoch int64, now time.Time, n int, held []string) (claimed []*batch.Batch, err error) {
 	ids := columns(func(id *string) []any { return []any{id} })
 	args := []any{now.UnixMicro(), n + len(held), Text(node)}
 	free := func(due []string) []string {
 		due = slices.DeleteFunc(due, func(id string) bool { return slices.Contains(held, id) })
 		return due[:min(len(due), n)]
 	}
-	if due, err := list(ctx, s, "store.ClaimBatches", ids, batchDue, args...); err != nil || len(free(due)) == 0 {
+	if due, err := list(ctx, s.db, "store.ClaimBatches", ids, batchDue, args...); err != nil || len(free(due)) == 0 {
 		return nil, err
 	}
 	err = s.write(ctx, func(t *tx) error {
@@ -370,7 +370,7 @@ func (s *Store) ClaimBatches(ctx context.Context, node string, epoch int64, now 
 }
 
 // OwnBatch is batch.WorkStore.OwnBatch.
-func (s *Store) OwnBatch(ctx context.Context, id string, fence int64) (*batch.Batch, error) {
+func (s *Jobs) OwnBatch(ctx context.Context, id string, fence int64) (*batch.Batch, error) {
 	b, err := s.oneBatch(ctx, "store.OwnBatch", `id = $1 AND fence = $2`, id, fence)
 	if fault.Is(err, fault.NotFound) {
 		return nil, batchChanged("store.OwnBatch", err)
@@ -392,7 +392,7 @@ func (t *tx) changeBatch(op, text string, args ...any) error {
 }
 
 // KeepBatch is batch.WorkStore.KeepBatch.
-func (s *Store) KeepBatch(ctx context.Context, b *batch.Batch, from batch.State, release bool) error {
+func (s *Jobs) KeepBatch(ctx context.Context, b *batch.Batch, from batch.State, release bool) error {
 	return s.write(ctx, func(t *tx) error {
 		return t.changeBatch("store.KeepBatch", batchKeep, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total,
 			orNull(b.StartedAt), orNull(b.FinalizingAt), orNull(b.CancellingAt), orNull(b.DueAt), release)
@@ -410,7 +410,7 @@ func itemArgs(b *batch.Batch, it *batch.Item) []any {
 
 // StartItem is batch.WorkStore.StartItem. A power failure may undo it: the name of the call follows from the line, so that nothing is charged
 // twice all the same.
-func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
+func (s *Jobs) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
 	begun := *it
 	begun.Stage, begun.Outcome, begun.Body = batch.Running, batch.Open, nil
 	return s.writeLazily(ctx, func(t *tx) error {
@@ -427,7 +427,7 @@ func (s *Store) StartItem(ctx context.Context, b *batch.Batch, it *batch.Item) e
 }
 
 // AddPart is batch.WorkStore.AddPart. It is on the disk before the provider is asked.
-func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item, terms map[string][]byte) error {
+func (s *Jobs) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items []*batch.Item, terms map[string][]byte) error {
 	return s.write(ctx, func(t *tx) error {
 		var id string
 		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2 AND state = 'in_progress'`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
@@ -457,7 +457,7 @@ func (s *Store) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, item
 }
 
 // KeepPart is batch.WorkStore.KeepPart.
-func (s *Store) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) error {
+func (s *Jobs) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) error {
 	return s.write(ctx, func(t *tx) error {
 		var id string
 		err := t.row(`SELECT id FROM batches WHERE id = $1 AND fence = $2`+t.engine.ForKeyShare, b.ID, b.Fence).Scan(&id)
@@ -472,8 +472,8 @@ func (s *Store) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) err
 }
 
 // Parts is batch.WorkStore.Parts.
-func (s *Store) Parts(ctx context.Context, id string) ([]batch.Part, error) {
-	return list(ctx, s, "store.Parts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
+func (s *Jobs) Parts(ctx context.Context, id string) ([]batch.Part, error) {
+	return list(ctx, s.db, "store.Parts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
 }
 
 const partShown = `id, endpoint, path, state, upstream, lines, created_at, clear_at, clears`
@@ -490,14 +490,14 @@ func scanPart(row Scanner) (p batch.Part, err error) {
 }
 
 // Terms is batch.WorkStore.Terms.
-func (s *Store) Terms(ctx context.Context, id, name string) (encoded []byte, err error) {
+func (s *Jobs) Terms(ctx context.Context, id, name string) (encoded []byte, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&encoded) }, `SELECT content FROM batch_terms WHERE batch = $1 AND id = $2`, id, name)
 	return encoded, failure("store.Terms", err)
 }
 
 // LeftParts is batch.WorkStore.LeftParts. Mostly no part is left, and then nothing is locked.
-func (s *Store) LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) (claimed []batch.Part, err error) {
-	due, err := list(ctx, s, "store.LeftParts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
+func (s *Jobs) LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) (claimed []batch.Part, err error) {
+	due, err := list(ctx, s.db, "store.LeftParts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -521,7 +521,7 @@ func (s *Store) LeftParts(ctx context.Context, now time.Time, n int, pause func(
 }
 
 // LeavePart is batch.WorkStore.LeavePart.
-func (s *Store) LeavePart(ctx context.Context, p *batch.Part, now time.Time) error {
+func (s *Jobs) LeavePart(ctx context.Context, p *batch.Part, now time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE batch_parts SET upstream = $2, clear_at = $3, clears = 0 WHERE id = $1 AND state = 'ended'`, p.ID, p.Upstream, now.UnixMicro())
 		return err
@@ -529,7 +529,7 @@ func (s *Store) LeavePart(ctx context.Context, p *batch.Part, now time.Time) err
 }
 
 // ClearedPart is batch.WorkStore.ClearedPart. The row of a part whose batch is gone is not needed any more.
-func (s *Store) ClearedPart(ctx context.Context, id string) error {
+func (s *Jobs) ClearedPart(ctx context.Context, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE batch_parts SET clear_at = NULL WHERE id = $1`, id)
 		if err == nil {
@@ -540,7 +540,7 @@ func (s *Store) ClearedPart(ctx context.Context, id string) error {
 }
 
 // EndItem is batch.WorkStore.EndItem. Of a power failure the same is true as of StartItem.
-func (s *Store) EndItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
+func (s *Jobs) EndItem(ctx context.Context, b *batch.Batch, it *batch.Item) error {
 	return s.writeLazily(ctx, func(t *tx) error {
 		var id string
 		err := t.lockedRow(`SELECT id FROM batches WHERE id = $1 AND fence = $2`, b.ID, b.Fence).Scan(&id)
@@ -566,7 +566,7 @@ func (s *Store) EndItem(ctx context.Context, b *batch.Batch, it *batch.Item) err
 }
 
 // Items is batch.WorkStore.Items.
-func (s *Store) Items(ctx context.Context, id string, after int64, n int, bodies bool, outcomes ...batch.Outcome) ([]batch.Item, error) {
+func (s *Jobs) Items(ctx context.Context, id string, after int64, n int, bodies bool, outcomes ...batch.Outcome) ([]batch.Item, error) {
 	shown := strings.Join(itemColumns, ", ")
 	if !bodies {
 		shown = strings.Replace(shown, "body", "substr(body, 1, 0)", 1)
@@ -585,11 +585,11 @@ func (s *Store) Items(ctx context.Context, id string, after int64, n int, bodies
 	if where != "" {
 		where += ")"
 	}
-	return list(ctx, s, "store.Items", scanItem, `SELECT `+shown+` FROM batch_items WHERE batch = $1 AND line > $2`+where+` ORDER BY line LIMIT $3`, args...)
+	return list(ctx, s.db, "store.Items", scanItem, `SELECT `+shown+` FROM batch_items WHERE batch = $1 AND line > $2`+where+` ORDER BY line LIMIT $3`, args...)
 }
 
 // EndBatch is batch.WorkStore.EndBatch.
-func (s *Store) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, files []batch.File) error {
+func (s *Jobs) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, files []batch.File) error {
 	return s.write(ctx, func(t *tx) error {
 		err := t.changeBatch("store.EndBatch", batchEnd, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Total, b.Cancelled,
 			b.Expired, b.EndedAt.UnixMicro())
@@ -610,7 +610,7 @@ func (s *Store) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, 
 }
 
 // SweepItems is batch.WorkStore.SweepItems.
-func (s *Store) SweepItems(ctx context.Context, n int) (gone int, err error) {
+func (s *Jobs) SweepItems(ctx context.Context, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(itemSweep, n)
 		gone = int(changed)
@@ -623,7 +623,7 @@ func (s *Store) SweepItems(ctx context.Context, n int) (gone int, err error) {
 }
 
 // SweepBatches is batch.WorkStore.SweepBatches.
-func (s *Store) SweepBatches(ctx context.Context, before time.Time, n int) (gone int, err error) {
+func (s *Jobs) SweepBatches(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(batchSweep, before.UnixMicro(), n)
 		if gone = int(changed); gone == 0 || err != nil {

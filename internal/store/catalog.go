@@ -18,13 +18,13 @@ import (
 const catalogVersion = `SELECT COALESCE(MAX(version), 0) FROM catalog_changes`
 
 // CatalogVersion is the number of changes so far.
-func (s *Store) CatalogVersion(ctx context.Context) (version int64, err error) {
+func (s *Catalog) CatalogVersion(ctx context.Context) (version int64, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&version) }, catalogVersion)
 	return version, failure("store.CatalogVersion", err)
 }
 
 // CatalogState is everything at one moment.
-func (s *Store) CatalogState(ctx context.Context) (state edit.State, err error) {
+func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		if err := q.QueryRowContext(ctx, catalogVersion).Scan(&state.Version); err != nil {
 			return err
@@ -66,7 +66,7 @@ func publishedPrices(ctx context.Context, q *sql.Tx, p *edit.Prices) error {
 const priceListRead = `SELECT data FROM price_lists WHERE version = $1`
 
 // PriceList is edit.Store.PriceList.
-func (s *Store) PriceList(ctx context.Context, version string) (data []byte, err error) {
+func (s *Catalog) PriceList(ctx context.Context, version string) (data []byte, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&data) }, priceListRead, version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -111,7 +111,7 @@ func scanChange(row Scanner) (e edit.Entry, err error) {
 
 // CommitCatalog makes one change with its entry and its audit row. It fails with fault.Conflict because of edit.ErrMoved when another
 // was faster.
-func (s *Store) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event) error {
+func (s *Catalog) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event) error {
 	err := s.write(ctx, func(t *tx) error {
 		var version int64
 		if err := t.row(catalogVersion).Scan(&version); err != nil {
@@ -160,8 +160,8 @@ func (t *tx) putCatalogRow(c *edit.Commit) error {
 }
 
 // CatalogHistory lists changes before a version (0: all), the newest first.
-func (s *Store) CatalogHistory(ctx context.Context, before int64, count int) ([]edit.Entry, error) {
-	return list(ctx, s, "store.CatalogHistory", scanChange,
+func (s *Catalog) CatalogHistory(ctx context.Context, before int64, count int) ([]edit.Entry, error) {
+	return list(ctx, s.db, "store.CatalogHistory", scanChange,
 		`SELECT `+changeColumns+` FROM catalog_changes WHERE $1 = 0 OR version < $1 ORDER BY version DESC LIMIT $2`, before, count)
 }
 

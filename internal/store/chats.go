@@ -18,13 +18,13 @@ func scanChat(row Scanner, more ...any) (c chat.Chat, err error) {
 }
 
 // ListChats is chat.Store.ListChats.
-func (s *Store) ListChats(ctx context.Context, user string, now time.Time) ([]chat.Chat, error) {
-	return list(ctx, s, "store.ListChats", func(row Scanner) (chat.Chat, error) { return scanChat(row) },
+func (s *Pages) ListChats(ctx context.Context, user string, now time.Time) ([]chat.Chat, error) {
+	return list(ctx, s.db, "store.ListChats", func(row Scanner) (chat.Chat, error) { return scanChat(row) },
 		`SELECT `+chatColumns+` FROM chats WHERE user_id = $1 AND expires_at > $2 ORDER BY updated_at DESC, id`, user, now.UnixMicro())
 }
 
 // Chat is chat.Store.Chat.
-func (s *Store) Chat(ctx context.Context, user, id string, now time.Time) (*chat.Chat, error) {
+func (s *Pages) Chat(ctx context.Context, user, id string, now time.Time) (*chat.Chat, error) {
 	var c chat.Chat
 	err := s.find(ctx, func(row Scanner) (err error) {
 		var content []byte
@@ -40,7 +40,7 @@ func (s *Store) Chat(ctx context.Context, user, id string, now time.Time) (*chat
 
 // KeepChat is chat.Store.KeepChat. The user's row is locked, so that chats are counted one after another. A power cut may take the newest with
 // it: the browser has it, too, and sends it again with the next change.
-func (s *Store) KeepChat(ctx context.Context, c chat.Chat, b chat.Bounds) (kept chat.Chat, err error) {
+func (s *Pages) KeepChat(ctx context.Context, c chat.Chat, b chat.Bounds) (kept chat.Chat, err error) {
 	const op = "store.KeepChat"
 	err = s.writeLazily(ctx, func(t *tx) error {
 		var user string
@@ -79,7 +79,7 @@ func (t *tx) boundChats(c *chat.Chat, b chat.Bounds) error {
 }
 
 // DeleteChat is chat.Store.DeleteChat.
-func (s *Store) DeleteChat(ctx context.Context, user, id string) error {
+func (s *Pages) DeleteChat(ctx context.Context, user, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`DELETE FROM chats WHERE user_id = $1 AND id = $2`, user, id); err != nil {
 			return noneOf("store.DeleteChat", "chat", err)
@@ -89,7 +89,7 @@ func (s *Store) DeleteChat(ctx context.Context, user, id string) error {
 }
 
 // DeleteChats is chat.Store.DeleteChats.
-func (s *Store) DeleteChats(ctx context.Context, user string, now time.Time, e audit.Event) (gone int, err error) {
+func (s *Pages) DeleteChats(ctx context.Context, user string, now time.Time, e audit.Event) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`DELETE FROM chats WHERE user_id = $1`, user)
 		gone = int(n)
@@ -102,7 +102,7 @@ func (s *Store) DeleteChats(ctx context.Context, user string, now time.Time, e a
 }
 
 // ShortenChats is chat.Store.ShortenChats.
-func (s *Store) ShortenChats(ctx context.Context, user string, keepFor time.Duration) error {
+func (s *Pages) ShortenChats(ctx context.Context, user string, keepFor time.Duration) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE chats SET expires_at = updated_at + $1 WHERE user_id = $2 AND expires_at > updated_at + $1`, keepFor.Microseconds(), user)
 		return err
@@ -110,7 +110,7 @@ func (s *Store) ShortenChats(ctx context.Context, user string, keepFor time.Dura
 }
 
 // SweepChats is chat.Store.SweepChats.
-func (s *Store) SweepChats(ctx context.Context, now time.Time, n int) (gone int, err error) {
+func (s *Pages) SweepChats(ctx context.Context, now time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`DELETE FROM chats WHERE (user_id, id) IN (SELECT user_id, id FROM chats WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now.UnixMicro(), n)
 		gone = int(changed)

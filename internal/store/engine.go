@@ -105,7 +105,7 @@ type tx struct {
 }
 
 // scrub ends a sweep of content: the deleted data is removed from the disk as well.
-func (s *Store) scrub(ctx context.Context) error {
+func (s *db) scrub(ctx context.Context) error {
 	if s.engine.Scrub == nil {
 		return nil
 	}
@@ -113,15 +113,15 @@ func (s *Store) scrub(ctx context.Context) error {
 }
 
 // write runs f in a transaction, and returns when it is on the disk. f may run more than once.
-func (s *Store) write(ctx context.Context, f func(*tx) error) error { return s.transact(ctx, false, f) }
+func (s *db) write(ctx context.Context, f func(*tx) error) error { return s.transact(ctx, false, f) }
 
 // writeLazily is write without waiting for this machine's disk: for data that the journal or the next start restores after a power
 // failure.
-func (s *Store) writeLazily(ctx context.Context, f func(*tx) error) error {
+func (s *db) writeLazily(ctx context.Context, f func(*tx) error) error {
 	return s.transact(ctx, true, f)
 }
 
-func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) error {
+func (s *db) transact(ctx context.Context, lazy bool, f func(*tx) error) error {
 	leave, err := s.take(ctx, "store.Write")
 	if err != nil {
 		return err

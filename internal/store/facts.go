@@ -11,8 +11,6 @@ import (
 	"weir/internal/notify"
 )
 
-var _ notify.Store = (*Store)(nil)
-
 var (
 	factColumns = []string{"id", "kind", "ref", "name", "at", "amount", "spent", "usual", "percent", "days", "reset_by", "episode", "found_at", "gone_at", "mail"}
 	factAdd     = insertRow("notify_facts", append([]string{"account", "cause"}, factColumns...), "")
@@ -41,7 +39,7 @@ func scanFact(row Scanner) (k keptFact, err error) {
 }
 
 // EnrolAccounts is notify.FactStore.EnrolAccounts.
-func (s *Store) EnrolAccounts(ctx context.Context, now time.Time) error {
+func (s *Notices) EnrolAccounts(ctx context.Context, now time.Time) error {
 	var some bool
 	const missing = `FROM users u WHERE NOT EXISTS (SELECT 1 FROM notify_accounts a WHERE a.account = u.id)`
 	err := s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 `+missing+`)`)
@@ -55,7 +53,7 @@ func (s *Store) EnrolAccounts(ctx context.Context, now time.Time) error {
 }
 
 // ClaimChecks is notify.FactStore.ClaimChecks. A claim is the next time of the check: a node that dies with it delays the check, and no more.
-func (s *Store) ClaimChecks(ctx context.Context, now, next time.Time, n int) (all []notify.Enrolled, err error) {
+func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (all []notify.Enrolled, err error) {
 	var some bool
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM notify_accounts WHERE next_at <= $1)`, now.UnixMicro())
 	if err != nil || !some {
@@ -89,8 +87,8 @@ func (s *Store) ClaimChecks(ctx context.Context, now, next time.Time, n int) (al
 }
 
 // MoneyFacts is notify.FactStore.MoneyFacts.
-func (s *Store) MoneyFacts(ctx context.Context, account string, since time.Time, n int) ([]notify.Fact, error) {
-	return list(ctx, s, "store.MoneyFacts", func(row Scanner) (f notify.Fact, err error) {
+func (s *Notices) MoneyFacts(ctx context.Context, account string, since time.Time, n int) ([]notify.Fact, error) {
+	return list(ctx, s.db, "store.MoneyFacts", func(row Scanner) (f notify.Fact, err error) {
 		var at int64
 		err = row.Scan(&f.Kind, &f.Ref, (*int64)(&f.Amount), &at, &f.Reset)
 		f.At, f.Days = time.UnixMicro(at).UTC(), -1
@@ -156,8 +154,8 @@ func sameFigures(a, b *notify.Fact) bool {
 }
 
 // NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction finds out.
-func (s *Store) NoteFacts(ctx context.Context, account string, facts []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
-	kept, err := list(ctx, s, "store.NoteFacts", scanFact, factRead, account)
+func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
+	kept, err := list(ctx, s.db, "store.NoteFacts", scanFact, factRead, account)
 	if err != nil {
 		return 0, err
 	}
@@ -231,7 +229,7 @@ func (t *tx) await(account string, cause notify.Cause, now time.Time) error {
 }
 
 // SweepFacts is notify.FactStore.SweepFacts.
-func (s *Store) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
+func (s *Notices) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
 			WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)

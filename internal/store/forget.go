@@ -35,7 +35,7 @@ var forgetting = []string{
 }
 
 // ForgetUser is account.Store.ForgetUser.
-func (s *Store) ForgetUser(ctx context.Context, user string, now time.Time, e audit.Event) error {
+func (s *Accounts) ForgetUser(ctx context.Context, user string, now time.Time, e audit.Event) error {
 	const op = "store.ForgetUser"
 	err := s.write(ctx, func(t *tx) error {
 		var role string

@@ -11,13 +11,13 @@ import (
 )
 
 // HoursMark is health.HourStore.HoursMark.
-func (s *Store) HoursMark(ctx context.Context, node string) (mark int64, err error) {
+func (s *Nodes) HoursMark(ctx context.Context, node string) (mark int64, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&mark) }, `SELECT slot FROM endpoint_marks WHERE node = $1`, node)
 	return mark, missing("store.HoursMark", "This node has stored no hours yet.", err)
 }
 
 // AddHours is health.HourStore.AddHours. The rows of a node are changed by that node alone.
-func (s *Store) AddHours(ctx context.Context, node string, before, mark int64, hours []health.Hour) error {
+func (s *Nodes) AddHours(ctx context.Context, node string, before, mark int64, hours []health.Hour) error {
 	return s.writeLazily(ctx, func(t *tx) error {
 		var n int64
 		var err error
@@ -77,7 +77,7 @@ func scanHour(row Scanner) (h health.Hour, err error) {
 const measuredColumns = `endpoint, hour, served, failed, limited, measured`
 
 // HoursOf is health.HourStore.HoursOf.
-func (s *Store) HoursOf(ctx context.Context, endpoints []string, since time.Time) ([]health.Hour, error) {
+func (s *Nodes) HoursOf(ctx context.Context, endpoints []string, since time.Time) ([]health.Hour, error) {
 	all := []health.Hour{}
 	err := s.snapshot(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		for _, e := range endpoints {
@@ -94,12 +94,12 @@ func (s *Store) HoursOf(ctx context.Context, endpoints []string, since time.Time
 }
 
 // HoursSince is health.HourStore.HoursSince.
-func (s *Store) HoursSince(ctx context.Context, since time.Time) ([]health.Hour, error) {
-	return list(ctx, s, "store.HoursSince", scanHour, `SELECT `+measuredColumns+` FROM endpoint_hours WHERE hour >= $1 ORDER BY endpoint, hour, node`, since.Unix())
+func (s *Nodes) HoursSince(ctx context.Context, since time.Time) ([]health.Hour, error) {
+	return list(ctx, s.db, "store.HoursSince", scanHour, `SELECT `+measuredColumns+` FROM endpoint_hours WHERE hour >= $1 ORDER BY endpoint, hour, node`, since.Unix())
 }
 
 // ForgetHours is health.HourStore.ForgetHours. It asks first, because most of the time there is nothing to delete and no transaction is needed.
-func (s *Store) ForgetHours(ctx context.Context, before time.Time, n int) (gone int, err error) {
+func (s *Nodes) ForgetHours(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	var some bool
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM endpoint_hours WHERE hour < $1)`, before.Unix())
 	if err != nil || !some {

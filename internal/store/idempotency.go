@@ -8,7 +8,7 @@ import (
 )
 
 // BeginIdempotent is idempotency.Store.BeginIdempotent.
-func (s *Store) BeginIdempotent(ctx context.Context, e idempotency.Entry, b idempotency.Bounds) (found *idempotency.Entry, err error) {
+func (s *Pages) BeginIdempotent(ctx context.Context, e idempotency.Entry, b idempotency.Bounds) (found *idempotency.Entry, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		found = nil
 		written, err := t.exec(`INSERT INTO idempotency AS i (user_id, name, hash, generation, owner, created_at, stale_at, expires_at, finished, status, type, size, body)
@@ -57,7 +57,7 @@ func scanIdempotent(row Scanner) (*idempotency.Entry, error) {
 }
 
 // FinishIdempotent is idempotency.Store.FinishIdempotent.
-func (s *Store) FinishIdempotent(ctx context.Context, user, name, generation string, a idempotency.Answer) (done bool, err error) {
+func (s *Pages) FinishIdempotent(ctx context.Context, user, name, generation string, a idempotency.Answer) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE idempotency SET finished = $1, status = $2, type = $3, size = $4, body = $5
 			WHERE user_id = $6 AND name = $7 AND generation = $8 AND NOT finished`, true, a.Status, a.Type, len(a.Body), a.Body, user, name, generation)
@@ -68,7 +68,7 @@ func (s *Store) FinishIdempotent(ctx context.Context, user, name, generation str
 }
 
 // DropIdempotent is idempotency.Store.DropIdempotent.
-func (s *Store) DropIdempotent(ctx context.Context, user, name, generation string) error {
+func (s *Pages) DropIdempotent(ctx context.Context, user, name, generation string) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`DELETE FROM idempotency WHERE user_id = $1 AND name = $2 AND generation = $3 AND NOT finished`, user, name, generation)
 		return err
@@ -76,7 +76,7 @@ func (s *Store) DropIdempotent(ctx context.Context, user, name, generation strin
 }
 
 // SweepIdempotent is idempotency.Store.SweepIdempotent.
-func (s *Store) SweepIdempotent(ctx context.Context, now time.Time, n int) (gone int, err error) {
+func (s *Pages) SweepIdempotent(ctx context.Context, now time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`DELETE FROM idempotency WHERE (user_id, name) IN (SELECT user_id, name FROM idempotency WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
 			now.UnixMicro(), n)

@@ -64,13 +64,13 @@ func scanTransfer(row Scanner) (t invoice.Transfer, err error) {
 }
 
 // BuyerOf is invoice.Store.BuyerOf.
-func (s *Store) BuyerOf(ctx context.Context, account string) (b invoice.Buyer, err error) {
+func (s *Payments) BuyerOf(ctx context.Context, account string) (b invoice.Buyer, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&b.Name, &b.INN, &b.KPP, &b.Address) }, `SELECT name, inn, kpp, address FROM invoice_buyers WHERE account = $1`, account)
 	return b, noneOf("store.BuyerOf", "buyer", err)
 }
 
 // SaveBuyer is invoice.Store.SaveBuyer.
-func (s *Store) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, now time.Time, e audit.Event) error {
+func (s *Payments) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if _, err := t.exec(buyerAdd, account, b.Name, b.INN, b.KPP, b.Address, now.UnixMicro()); err != nil {
 			return err
@@ -80,7 +80,7 @@ func (s *Store) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, 
 }
 
 // AddInvoice is invoice.Store.AddInvoice.
-func (s *Store) AddInvoice(ctx context.Context, i invoice.Invoice, b invoice.Bounds, name func(*invoice.Invoice) (audit.Event, error)) (done invoice.Invoice, err error) {
+func (s *Payments) AddInvoice(ctx context.Context, i invoice.Invoice, b invoice.Bounds, name func(*invoice.Invoice) (audit.Event, error)) (done invoice.Invoice, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = i
 		if _, err := t.lockWallet(i.Wallet); err != nil {
@@ -126,13 +126,13 @@ func (t *tx) mayInvoice(i *invoice.Invoice, b invoice.Bounds) error {
 }
 
 // InvoiceByID is invoice.Store.InvoiceByID.
-func (s *Store) InvoiceByID(ctx context.Context, id string) (i invoice.Invoice, err error) {
+func (s *Payments) InvoiceByID(ctx context.Context, id string) (i invoice.Invoice, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { i, err = scanInvoice(row); return err }, invoiceRead+`WHERE id = $1`, id)
 	return i, noneOf("store.InvoiceByID", "invoice", err)
 }
 
 // Invoices is invoice.Store.Invoices.
-func (s *Store) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Invoice, error) {
+func (s *Payments) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Invoice, error) {
 	var c conditions
 	c.equal("account", q.Account)
 	c.equal("state", string(q.State))
@@ -148,11 +148,11 @@ func (s *Store) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Invoic
 		c.add("created_at <= ? AND NOT (created_at = ? AND id >= ?)", at, at, last.ID)
 	}
 	c.args = append(c.args, q.Limit)
-	return list(ctx, s, "store.Invoices", scanInvoice, invoiceRead+c.where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.args)), c.args...)
+	return list(ctx, s.db, "store.Invoices", scanInvoice, invoiceRead+c.where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.args)), c.args...)
 }
 
 // EndInvoice is invoice.Store.EndInvoice.
-func (s *Store) EndInvoice(ctx context.Context, id string, now time.Time, f func(*invoice.Invoice) (audit.Event, error)) (i invoice.Invoice, err error) {
+func (s *Payments) EndInvoice(ctx context.Context, id string, now time.Time, f func(*invoice.Invoice) (audit.Event, error)) (i invoice.Invoice, err error) {
 	known, err := s.InvoiceByID(ctx, id)
 	if err != nil {
 		return known, err
@@ -181,7 +181,7 @@ func (t *tx) changeInvoice(i *invoice.Invoice) error {
 }
 
 // PayInvoice is invoice.Store.PayInvoice. What arrives for the invoices of one wallet waits for its lock.
-func (s *Store) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*invoice.Paying) (*ledger.Posting, audit.Event, error)) (i invoice.Invoice, done invoice.Transfer, err error) {
+func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*invoice.Paying) (*ledger.Posting, audit.Event, error)) (i invoice.Invoice, done invoice.Transfer, err error) {
 	known, err := s.InvoiceByID(ctx, of.Invoice)
 	if err != nil {
 		return known, done, err
@@ -239,7 +239,7 @@ func priorTransfer(row func(string, ...any) Scanner, t *invoice.Transfer) (invoi
 }
 
 // PriorTransfer is invoice.Store.PriorTransfer.
-func (s *Store) PriorTransfer(ctx context.Context, t *invoice.Transfer) (prior invoice.Transfer, err error) {
+func (s *Payments) PriorTransfer(ctx context.Context, t *invoice.Transfer) (prior invoice.Transfer, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		prior, err = priorTransfer(func(text string, args ...any) Scanner { return q.QueryRowContext(ctx, text, clean(args)...) }, t)
 		return err
@@ -251,6 +251,6 @@ func (s *Store) PriorTransfer(ctx context.Context, t *invoice.Transfer) (prior i
 }
 
 // InvoiceTransfers is invoice.Store.InvoiceTransfers.
-func (s *Store) InvoiceTransfers(ctx context.Context, id string) ([]invoice.Transfer, error) {
-	return list(ctx, s, "store.InvoiceTransfers", scanTransfer, transferRead+`WHERE invoice = $1 ORDER BY at, key LIMIT 1000`, id)
+func (s *Payments) InvoiceTransfers(ctx context.Context, id string) ([]invoice.Transfer, error) {
+	return list(ctx, s.db, "store.InvoiceTransfers", scanTransfer, transferRead+`WHERE invoice = $1 ORDER BY at, key LIMIT 1000`, id)
 }

@@ -19,7 +19,7 @@ const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.manag
 	k.expires_at, k.created_at, k.updated_at, k.deleted_at, k.allowed_models, k.allowed_ips, k.previous_hash, k.previous_label, k.previous_until`
 
 // KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
-func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
+func (s *Accounts) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) {
 		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
 		return err
@@ -29,7 +29,7 @@ func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err
 }
 
 // KeyByID finds a key as KeyByHash does, by its id.
-func (s *Store) KeyByID(ctx context.Context, id string) (f apikey.Found, err error) {
+func (s *Accounts) KeyByID(ctx context.Context, id string) (f apikey.Found, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) {
 		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
 		return err
@@ -39,7 +39,7 @@ func (s *Store) KeyByID(ctx context.Context, id string) (f apikey.Found, err err
 }
 
 // ListKeys lists keys that are not deleted, newest first.
-func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error) {
+func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error) {
 	if f.Count == 0 {
 		f.Count = 100
 	}
@@ -54,12 +54,12 @@ func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, er
 	}
 	page := conditions{args: c.args}
 	page.add("? OFFSET ?", f.Count, f.Offset)
-	return list(ctx, s, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k`+c.where()+
+	return list(ctx, s.db, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k`+c.where()+
 		` ORDER BY k.created_at DESC, k.id DESC LIMIT `+page.text.String(), page.args...)
 }
 
 // InsertKey adds a key unless its user has maxPerUser of them.
-func (s *Store) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e audit.Event) error {
+func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		var user string // locked, so that keys are counted one insert after another
 		err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, k.User).Scan(&user)
@@ -122,7 +122,7 @@ func (t *tx) insertKey(k *apikey.Key) error {
 }
 
 // ChangeKey edits a key that is not deleted. It fails with fault.NotFound.
-func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Change, now time.Time, e audit.Event) (apikey.Key, error) {
+func (s *Accounts) ChangeKey(ctx context.Context, user, hash string, c apikey.Change, now time.Time, e audit.Event) (apikey.Key, error) {
 	var key apikey.Key
 	err := s.write(ctx, func(t *tx) (err error) {
 		key, err = scanKey(t.lockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
@@ -175,7 +175,7 @@ func apply(k *apikey.Key, c apikey.Change) {
 }
 
 // RotateKey gives a key another hash. It fails with fault.NotFound.
-func (s *Store) RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (apikey.Key, error) {
+func (s *Accounts) RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (apikey.Key, error) {
 	var key apikey.Key
 	err := s.write(ctx, func(t *tx) (err error) {
 		key, err = scanKey(t.lockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
@@ -217,7 +217,7 @@ func addressesText(list []netip.Prefix) string {
 }
 
 // DeleteKey marks a key deleted; records go on naming it. It fails with fault.NotFound.
-func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error {
+func (s *Accounts) DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		var owner string
 		err := t.row(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE hash = $2 AND ($3 = '' OR user_id = $3) AND deleted_at IS NULL RETURNING user_id`, now.UnixMicro(), hash, user).Scan(&owner)

@@ -20,7 +20,7 @@ import (
 
 // Apply implements ledger.Applier. It first assumes that the store has none of the generations, because of the node's position, and
 // checks each only when that was wrong.
-func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
+func (s *Ledger) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	own := limit.For(ctx, nil) // a reader also applies the charges of other users, who must not wait for that reader's turn
 	for i := range b.Items {
 		tidy(&b.Items[i].Call)
@@ -32,7 +32,7 @@ func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	return position, s.refused("store.Apply", err)
 }
 
-func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
+func (s *Ledger) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
 	err = s.transact(ctx, !b.Durable, func(t *tx) error {
 		moved, err := t.advance(b.Node, b.Life, b.From, b.To, &position)
 		if err != nil || !moved {

@@ -14,7 +14,7 @@ import (
 )
 
 // Life is ledger.Lives.Life.
-func (s *Store) Life(ctx context.Context, node string) (life string, err error) {
+func (s *Ledger) Life(ctx context.Context, node string) (life string, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&life) }, nodeLife, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -23,7 +23,7 @@ func (s *Store) Life(ctx context.Context, node string) (life string, err error) 
 }
 
 // Live is ledger.Lives.Live.
-func (s *Store) Live(ctx context.Context, node, former, life string) (done bool, err error) {
+func (s *Ledger) Live(ctx context.Context, node, former, life string) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(nodeLive, node, former, life)
 		done = n == 1
@@ -33,7 +33,7 @@ func (s *Store) Live(ctx context.Context, node, former, life string) (done bool,
 }
 
 // Books is ledger.Lives.Books.
-func (s *Store) Books(ctx context.Context, fresh string) (id string, err error) {
+func (s *Ledger) Books(ctx context.Context, fresh string) (id string, err error) {
 	read := func() error {
 		return s.find(ctx, func(row Scanner) error { return row.Scan(&id) }, booksRead)
 	}
@@ -51,7 +51,7 @@ func (s *Store) Books(ctx context.Context, fresh string) (id string, err error) 
 }
 
 // SetAside is ledger.Shelf.SetAside.
-func (s *Store) SetAside(ctx context.Context, life string, from int64, a *ledger.Aside) (position int64, err error) {
+func (s *Ledger) SetAside(ctx context.Context, life string, from int64, a *ledger.Aside) (position int64, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		moved, err := t.advance(a.Node, life, from, a.Position, &position)
 		if err != nil || !moved {
@@ -87,18 +87,18 @@ func scanAside(row Scanner) (a ledger.Aside, err error) {
 }
 
 // Asides is ledger.Shelf.Asides.
-func (s *Store) Asides(ctx context.Context) ([]ledger.Aside, error) {
-	return list(ctx, s, "store.Asides", scanAside, asideOpen)
+func (s *Ledger) Asides(ctx context.Context) ([]ledger.Aside, error) {
+	return list(ctx, s.db, "store.Asides", scanAside, asideOpen)
 }
 
 // CountAsides is ledger.Shelf.CountAsides.
-func (s *Store) CountAsides(ctx context.Context) (n int64, err error) {
+func (s *Ledger) CountAsides(ctx context.Context) (n int64, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&n) }, asideCount)
 	return n, failure("store.CountAsides", err)
 }
 
 // PostAside is ledger.Shelf.PostAside.
-func (s *Store) PostAside(ctx context.Context, id int64, by audit.Actor, now time.Time) error {
+func (s *Ledger) PostAside(ctx context.Context, id int64, by audit.Actor, now time.Time) error {
 	err := s.postAside(ctx, id, by, now, false)
 	if s.engine.Duplicate(err) {
 		err = s.postAside(ctx, id, by, now, true)
@@ -106,7 +106,7 @@ func (s *Store) PostAside(ctx context.Context, id int64, by audit.Actor, now tim
 	return s.refused("store.PostAside", err)
 }
 
-func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now time.Time, careful bool) error {
+func (s *Ledger) postAside(ctx context.Context, id int64, by audit.Actor, now time.Time, careful bool) error {
 	return s.write(ctx, func(t *tx) error {
 		a, err := t.decideAside(id, "posted")
 		if err != nil {
@@ -135,7 +135,7 @@ func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now tim
 }
 
 // DismissAside is ledger.Shelf.DismissAside.
-func (s *Store) DismissAside(ctx context.Context, id int64, reason string, by audit.Actor, now time.Time) error {
+func (s *Ledger) DismissAside(ctx context.Context, id int64, reason string, by audit.Actor, now time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		a, err := t.decideAside(id, "dismissed")
 		if err != nil {
@@ -157,7 +157,7 @@ func (t *tx) decideAside(id int64, state string) (ledger.Aside, error) {
 }
 
 // refused classifies an error that the values themselves cause: repeating the write does not help then.
-func (s *Store) refused(op string, err error) error {
+func (s *db) refused(op string, err error) error {
 	if err == nil || !s.engine.Refused(err) && !s.engine.Duplicate(err) && !errors.Is(err, money.ErrOverflow) {
 		return err
 	}

@@ -44,7 +44,7 @@ func (t *tx) link(l *ledger.Link, content [sha256.Size]byte) error {
 }
 
 // TakeOver begins the chain of books that were kept before there was one: its first link covers all of them. Engines call it when they open.
-func (s *Store) TakeOver(ctx context.Context) error {
+func (s *Ledger) TakeOver(ctx context.Context) error {
 	none := func(row Scanner) (err error) {
 		var seq int64
 		var hash string
@@ -60,7 +60,7 @@ func (s *Store) TakeOver(ctx context.Context) error {
 	return s.write(ctx, s.takeOver)
 }
 
-func (s *Store) takeOver(t *tx) error {
+func (s *Ledger) takeOver(t *tx) error {
 	if s.engine.Unhurried != "" {
 		if _, err := t.exec(s.engine.Unhurried); err != nil {
 			return err

@@ -17,12 +17,12 @@ import (
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
-func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
+func (s *Ledger) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
 	return s.ChecksBy(ctx, noted, 20_000)
 }
 
 // ChecksBy is Checks that holds about so many calls and rows of a roll-up in memory at once. The result is the same for any number above 0.
-func (s *Store) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
+func (s *Ledger) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
 	guards, unknown := s.guards(ctx)
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		z, err := readZones(q.QueryContext(ctx, zonesAll))

@@ -73,7 +73,7 @@ func (t *tx) reserve(p ledger.Fund, n money.Nano) (err error) {
 }
 
 // Borrow is ledger.Leases.Borrow.
-func (s *Store) Borrow(ctx context.Context, b ledger.Borrow) (g ledger.Grant, err error) {
+func (s *Ledger) Borrow(ctx context.Context, b ledger.Borrow) (g ledger.Grant, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		g, err = t.borrow(b)
 		return err
@@ -154,7 +154,7 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 }
 
 // Return is ledger.Leases.Return.
-func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) error {
+func (s *Ledger) Return(ctx context.Context, node string, rs []ledger.Return) error {
 	rs = slices.Clone(rs)
 	slices.SortStableFunc(rs, func(a, b ledger.Return) int { return fundOrder(a.Fund, b.Fund) })
 	return s.writeLazily(ctx, func(t *tx) error {
@@ -191,7 +191,7 @@ func (t *tx) giveBack(node string, r ledger.Return) error {
 }
 
 // Tell is ledger.Leases.Tell.
-func (s *Store) Tell(ctx context.Context, node string, epoch int64, hs []ledger.Held) error {
+func (s *Ledger) Tell(ctx context.Context, node string, epoch int64, hs []ledger.Held) error {
 	hs = slices.Clone(hs)
 	slices.SortFunc(hs, func(a, b ledger.Held) int {
 		return leaseUse{wallet: a.Wallet, lease: a.Lease}.order(leaseUse{wallet: b.Wallet, lease: b.Lease})
@@ -207,6 +207,6 @@ func (s *Store) Tell(ctx context.Context, node string, epoch int64, hs []ledger.
 }
 
 // Recalled is ledger.Leases.Recalled.
-func (s *Store) Recalled(ctx context.Context, node string) ([]int64, error) {
-	return list(ctx, s, "store.Recalled", columns(func(id *int64) []any { return []any{id} }), leasesRecalled, node)
+func (s *Ledger) Recalled(ctx context.Context, node string) ([]int64, error) {
+	return list(ctx, s.db, "store.Recalled", columns(func(id *int64) []any { return []any{id} }), leasesRecalled, node)
 }

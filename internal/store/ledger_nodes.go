@@ -10,7 +10,7 @@ import (
 )
 
 // Position is ledger.Nodes.Position.
-func (s *Store) Position(ctx context.Context, node string) (position int64, err error) {
+func (s *Ledger) Position(ctx context.Context, node string) (position int64, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&position) }, nodePosition, node)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return position, failure("store.Position", err)
@@ -22,7 +22,7 @@ func (s *Store) Position(ctx context.Context, node string) (position int64, err 
 }
 
 // Join is ledger.Nodes.Join.
-func (s *Store) Join(ctx context.Context, node string, now time.Time) (epoch int64, err error) {
+func (s *Ledger) Join(ctx context.Context, node string, now time.Time) (epoch int64, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		if err := t.lockNode(node); err != nil {
 			return err
@@ -42,7 +42,7 @@ func (t *tx) lockNode(node string) error {
 }
 
 // Leave is ledger.Nodes.Leave.
-func (s *Store) Leave(ctx context.Context, node string, epoch int64) error {
+func (s *Ledger) Leave(ctx context.Context, node string, epoch int64) error {
 	return s.writeLazily(ctx, func(t *tx) error {
 		if err := t.lockNode(node); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (s *Store) Leave(ctx context.Context, node string, epoch int64) error {
 }
 
 // Beat is ledger.Nodes.Beat.
-func (s *Store) Beat(ctx context.Context, node string, epoch int64, now time.Time) (others []ledger.Node, current bool, err error) {
+func (s *Ledger) Beat(ctx context.Context, node string, epoch int64, now time.Time) (others []ledger.Node, current bool, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		n, err := t.exec(nodeBeat, node, epoch, now.UnixMicro())
 		current = n == 1
@@ -65,12 +65,12 @@ func (s *Store) Beat(ctx context.Context, node string, epoch int64, now time.Tim
 	if err != nil {
 		return nil, false, err
 	}
-	others, err = list(ctx, s, "store.Beat", columns(func(n *ledger.Node) []any { return []any{&n.ID, &n.Beat} }), nodeOthers, node)
+	others, err = list(ctx, s.db, "store.Beat", columns(func(n *ledger.Node) []any { return []any{&n.ID, &n.Beat} }), nodeOthers, node)
 	return others, current, err
 }
 
 // Evict is ledger.Nodes.Evict.
-func (s *Store) Evict(ctx context.Context, node string, beat int64) (gone bool, err error) {
+func (s *Ledger) Evict(ctx context.Context, node string, beat int64) (gone bool, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		if err := t.lockNode(node); err != nil {
 			return err
@@ -92,7 +92,7 @@ type Serving struct {
 }
 
 // SetServing keeps what a node serves, for others to compare.
-func (s *Store) SetServing(ctx context.Context, node, what string) error {
+func (s *Nodes) SetServing(ctx context.Context, node, what string) error {
 	return s.writeLazily(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE nodes SET serving = $2 WHERE id = $1`, node, what)
 		return err
@@ -100,8 +100,8 @@ func (s *Store) SetServing(ctx context.Context, node, what string) error {
 }
 
 // AllServing lists the nodes that have begun and not ended.
-func (s *Store) AllServing(ctx context.Context) ([]Serving, error) {
-	return list(ctx, s, "store.AllServing", func(row Scanner) (n Serving, err error) {
+func (s *Nodes) AllServing(ctx context.Context) ([]Serving, error) {
+	return list(ctx, s.db, "store.AllServing", func(row Scanner) (n Serving, err error) {
 		var seen int64
 		err = row.Scan(&n.Node, &seen, &n.What)
 		n.Seen = time.UnixMicro(seen)

@@ -21,7 +21,7 @@ func (t *tx) insertWallet(id string, now time.Time) error {
 }
 
 // Post is ledger.Poster.Post.
-func (s *Store) Post(ctx context.Context, p ledger.Posting) (ledger.Posted, error) {
+func (s *Ledger) Post(ctx context.Context, p ledger.Posting) (ledger.Posted, error) {
 	done, err := s.post(ctx, p)
 	if s.engine.Duplicate(err) { // by another node, since this one looked
 		done, err = s.post(ctx, p)
@@ -29,7 +29,7 @@ func (s *Store) Post(ctx context.Context, p ledger.Posting) (ledger.Posted, erro
 	return done, err
 }
 
-func (s *Store) post(ctx context.Context, p ledger.Posting) (done ledger.Posted, err error) {
+func (s *Ledger) post(ctx context.Context, p ledger.Posting) (done ledger.Posted, err error) {
 	p.Kind, p.Ref, p.Actor.Name, p.Reason, p.Against = Text(p.Kind), Text(p.Ref), Text(p.Actor.Name), Text(p.Reason), Text(p.Against)
 	err = s.write(ctx, func(t *tx) error {
 		q := p

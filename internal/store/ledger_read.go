@@ -15,13 +15,13 @@ import (
 )
 
 // Balance is ledger.Reader.Balance.
-func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, error) {
+func (s *Ledger) Balance(ctx context.Context, wallet string) (ledger.Balance, error) {
 	b, _, err := s.BalanceBeside(ctx, wallet, "")
 	return b, err
 }
 
 // BalanceBeside is ledger.Leases.BalanceBeside.
-func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, own ledger.Own, err error) {
+func (s *Ledger) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, own ledger.Own, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		var leases string
 		if err := row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held), &leases, &own.Epoch, &own.Life); err != nil {
@@ -56,14 +56,14 @@ func consumed(leases string) (map[int64]money.Nano, error) {
 }
 
 // Activity is ledger.Reader.Activity.
-func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
-	return list(ctx, s, "store.Activity", columns(func(r *ledger.ActivityRow) []any {
+func (s *Ledger) Activity(ctx context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
+	return list(ctx, s.db, "store.Activity", columns(func(r *ledger.ActivityRow) []any {
 		return []any{&r.Date, &r.Model, (*int64)(&r.Cost), &r.Requests, &r.PromptTokens, &r.CompletionTokens, &r.ReasoningTokens, (*int64)(&r.Refunded)}
 	}), activity, wallet, from, to, key)
 }
 
 // Call is ledger.Reader.Call.
-func (s *Store) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
+func (s *Ledger) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		text, args := generationAny, []any{Text(generation)}
 		if wallet != "" {
@@ -102,14 +102,14 @@ func scanMovement(row Scanner) (m ledger.Movement, err error) {
 }
 
 // Statement is ledger.Reader.Statement.
-func (s *Store) Statement(ctx context.Context, wallet string, before int64, count int) ([]ledger.Movement, error) {
-	return list(ctx, s, "store.Statement", scanMovement, movementsOf, ledger.WalletAccount+wallet, before, int64(count))
+func (s *Ledger) Statement(ctx context.Context, wallet string, before int64, count int) ([]ledger.Movement, error) {
+	return list(ctx, s.db, "store.Statement", scanMovement, movementsOf, ledger.WalletAccount+wallet, before, int64(count))
 }
 
 // Refunds is ledger.Reader.Refunds.
-func (s *Store) Refunds(ctx context.Context, wallet, generation string) ([]ledger.Movement, error) {
+func (s *Ledger) Refunds(ctx context.Context, wallet, generation string) ([]ledger.Movement, error) {
 	all, err := refundsBy(func(after int64) ([]ledger.Movement, error) {
-		return list(ctx, s, "store.Refunds", scanMovement, refundsOf, ledger.RefundAccount+generation, after)
+		return list(ctx, s.db, "store.Refunds", scanMovement, refundsOf, ledger.RefundAccount+generation, after)
 	})
 	return slices.DeleteFunc(all, func(m ledger.Movement) bool { return wallet != "" && m.Wallet != wallet }), err
 }
@@ -132,7 +132,7 @@ func (t *tx) movements(text string, args ...any) ([]ledger.Movement, error) {
 }
 
 // KeySpend is ledger.Reader.KeySpend.
-func (s *Store) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {
+func (s *Ledger) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var wallet string // of a key there is one
 		if err := q.QueryRowContext(ctx, keyWallet, Text(key)).Scan(&wallet); err != nil && !errors.Is(err, sql.ErrNoRows) {

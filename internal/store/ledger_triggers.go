@@ -67,7 +67,7 @@ func word(s string) string {
 }
 
 // guards asks the engine which triggers must exist. They are read separately: engines may need to write for it.
-func (s *Store) guards(ctx context.Context) (map[string]Guard, string) {
+func (s *Ledger) guards(ctx context.Context) (map[string]Guard, string) {
 	want, err := s.engine.Guards(ctx)
 	if err != nil {
 		return nil, "what the triggers should be could not be read: " + err.Error()

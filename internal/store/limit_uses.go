@@ -26,9 +26,9 @@ func usesSum(column string) string {
 }
 
 // ShareUses is quota.Exchange.ShareUses.
-func (s *Store) ShareUses(ctx context.Context, uses []limit.Use, since time.Time) (out quota.Shared, err error) {
+func (s *Nodes) ShareUses(ctx context.Context, uses []limit.Use, since time.Time) (out quota.Shared, err error) {
 	const op = "store.ShareUses"
-	now, err := s.Clock(ctx)
+	now, err := s.clock(ctx)
 	if err != nil {
 		return out, err
 	}
@@ -59,7 +59,7 @@ func (s *Store) ShareUses(ctx context.Context, uses []limit.Use, since time.Time
 	if err = s.find(ctx, func(row Scanner) error { return row.Scan(&out.Nodes) }, nodesAlive); err != nil {
 		return out, failure(op, err)
 	}
-	out.Names, err = list(ctx, s, op, func(row Scanner) (f limit.Full, err error) {
+	out.Names, err = list(ctx, s.db, op, func(row Scanner) (f limit.Full, err error) {
 		var full [limit.Dims]int64
 		err = row.Scan(&f.Name, &full[0], &full[1], &full[2])
 		for i := range full {
@@ -71,8 +71,8 @@ func (s *Store) ShareUses(ctx context.Context, uses []limit.Use, since time.Time
 }
 
 // SweepUses is quota.Exchange.SweepUses.
-func (s *Store) SweepUses(ctx context.Context) error {
-	now, err := s.Clock(ctx)
+func (s *Nodes) SweepUses(ctx context.Context) error {
+	now, err := s.clock(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 const over = "over "
 
 // AddMove is person.Store.AddMove.
-func (s *Store) AddMove(ctx context.Context, link, undo auth.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
+func (s *People) AddMove(ctx context.Context, link, undo auth.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = false
 		if err := t.lockTable("tokens"); err != nil {
@@ -85,7 +85,7 @@ func (t *tx) setAddress(op, user, email string, confirmed bool, now time.Time) e
 }
 
 // Move is person.Store.Move.
-func (s *Store) Move(ctx context.Context, n auth.Move) error {
+func (s *People) Move(ctx context.Context, n auth.Move) error {
 	const op = "store.Move"
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(n.User); err != nil {
@@ -123,7 +123,7 @@ func (s *Store) Move(ctx context.Context, n auth.Move) error {
 }
 
 // Unmove is person.Store.Unmove.
-func (s *Store) Unmove(ctx context.Context, undo auth.Token, now time.Time, e audit.Event) error {
+func (s *People) Unmove(ctx context.Context, undo auth.Token, now time.Time, e audit.Event) error {
 	const op = "store.Unmove"
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(undo.User); err != nil {

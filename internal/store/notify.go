@@ -13,7 +13,7 @@ import (
 )
 
 // NotifySettings is notify.SettingsStore.NotifySettings.
-func (s *Store) NotifySettings(ctx context.Context, account string) (n notify.Settings, err error) {
+func (s *Notices) NotifySettings(ctx context.Context, account string) (n notify.Settings, err error) {
 	const op = "store.NotifySettings"
 	var threshold sql.NullInt64
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&threshold, &n.Webhook) }, `SELECT threshold, webhook FROM notify_settings WHERE account = $1`, account)
@@ -26,7 +26,7 @@ func (s *Store) NotifySettings(ctx context.Context, account string) (n notify.Se
 		by    notify.Channel
 		on    bool
 	}
-	all, err := list(ctx, s, op, func(row Scanner) (c choice, err error) {
+	all, err := list(ctx, s.db, op, func(row Scanner) (c choice, err error) {
 		err = row.Scan(&c.cause, &c.by, &c.on)
 		return c, err
 	}, `SELECT cause, channel, enabled FROM notify_choices WHERE account = $1`, account)
@@ -48,7 +48,7 @@ func (t *tx) knownUser(id string) error {
 const setChoice = `INSERT INTO notify_choices (account, cause, channel, enabled) VALUES ($1, $2, $3, $4) ON CONFLICT (account, cause, channel) DO UPDATE SET enabled = excluded.enabled`
 
 // SaveNotifySettings is notify.SettingsStore.SaveNotifySettings.
-func (s *Store) SaveNotifySettings(ctx context.Context, account string, n notify.Settings, now time.Time, e audit.Event) error {
+func (s *Notices) SaveNotifySettings(ctx context.Context, account string, n notify.Settings, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.knownUser(account); err != nil {
 			return noUser("store.SaveNotifySettings", err)
@@ -73,7 +73,7 @@ func (s *Store) SaveNotifySettings(ctx context.Context, account string, n notify
 }
 
 // SwitchNotice is notify.SettingsStore.SwitchNotice.
-func (s *Store) SwitchNotice(ctx context.Context, account string, cause notify.Cause, by notify.Channel, on bool, now time.Time, e audit.Event) error {
+func (s *Notices) SwitchNotice(ctx context.Context, account string, cause notify.Cause, by notify.Channel, on bool, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.knownUser(account); err != nil {
 			return noUser("store.SwitchNotice", err)
@@ -94,7 +94,7 @@ func (s *Store) SwitchNotice(ctx context.Context, account string, cause notify.C
 }
 
 // TakeNoticeTest is notify.SettingsStore.TakeNoticeTest.
-func (s *Store) TakeNoticeTest(ctx context.Context, account, day string, most int) (taken bool, err error) {
+func (s *Notices) TakeNoticeTest(ctx context.Context, account, day string, most int) (taken bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		if _, err := t.exec(`INSERT INTO notify_settings (account, webhook, tests_day, tests, updated_at) VALUES ($1, '', '', 0, 0) ON CONFLICT (account) DO NOTHING`, account); err != nil {
 			return err
@@ -107,7 +107,7 @@ func (s *Store) TakeNoticeTest(ctx context.Context, account, day string, most in
 }
 
 // NoticeKey is notify.SettingsStore.NoticeKey.
-func (s *Store) NoticeKey(ctx context.Context, fresh []byte) (key []byte, err error) {
+func (s *Notices) NoticeKey(ctx context.Context, fresh []byte) (key []byte, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		if _, err := t.exec(`INSERT INTO notify_key (id, secret) VALUES (1, $1) ON CONFLICT (id) DO NOTHING`, fresh); err != nil {
 			return err
@@ -118,7 +118,7 @@ func (s *Store) NoticeKey(ctx context.Context, fresh []byte) (key []byte, err er
 }
 
 // ClaimMails is notify.MailStore.ClaimMails. Two nodes that find the same row due meet at its lock, and the second leaves it.
-func (s *Store) ClaimMails(ctx context.Context, now, until time.Time, n int) (all []notify.Letter, err error) {
+func (s *Notices) ClaimMails(ctx context.Context, now, until time.Time, n int) (all []notify.Letter, err error) {
 	const due = `waiting AND next_at <= $1 AND leased_until <= $1`
 	var some bool // asked first, because most of the time nothing is due and no transaction is needed
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM notify_mails WHERE `+due+`)`, now.UnixMicro())
@@ -155,7 +155,7 @@ func (t *tx) letter(l *notify.Letter) error {
 }
 
 // EndMail is notify.MailStore.EndMail.
-func (s *Store) EndMail(ctx context.Context, l *notify.Letter, o notify.MailOutcome) (done bool, err error) {
+func (s *Notices) EndMail(ctx context.Context, l *notify.Letter, o notify.MailOutcome) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = false
 		n, err := t.exec(`UPDATE notify_mails SET next_at = $4, leased_until = 0 WHERE account = $1 AND cause = $2 AND fence = $3 AND leased_until > 0`,

@@ -37,18 +37,18 @@ func oneIf(set bool) int64 {
 }
 
 // ProviderKeys is ownkey.Store.ProviderKeys.
-func (s *Store) ProviderKeys(ctx context.Context, user string) ([]ownkey.Key, error) {
-	return list(ctx, s, "store.ProviderKeys", scanProviderKey, providerKeyRead+` WHERE user_id = $1 ORDER BY provider`, user)
+func (s *Accounts) ProviderKeys(ctx context.Context, user string) ([]ownkey.Key, error) {
+	return list(ctx, s.db, "store.ProviderKeys", scanProviderKey, providerKeyRead+` WHERE user_id = $1 ORDER BY provider`, user)
 }
 
 // ProviderKey is ownkey.Store.ProviderKey.
-func (s *Store) ProviderKey(ctx context.Context, user, id string) (k ownkey.Key, err error) {
+func (s *Accounts) ProviderKey(ctx context.Context, user, id string) (k ownkey.Key, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { k, err = scanProviderKey(row); return err }, providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id)
 	return k, noneOf("store.ProviderKey", "provider key", err)
 }
 
 // AddProviderKey is ownkey.Store.AddProviderKey. The user's row is locked, so that keys are counted one after another.
-func (s *Store) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e audit.Event) error {
+func (s *Accounts) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e audit.Event) error {
 	const op = "store.AddProviderKey"
 	return s.write(ctx, func(t *tx) error {
 		var user string
@@ -78,7 +78,7 @@ func (s *Store) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e au
 }
 
 // ChangeProviderKey is ownkey.Store.ChangeProviderKey.
-func (s *Store) ChangeProviderKey(ctx context.Context, user, id string, c ownkey.Change, now time.Time, e audit.Event) (k ownkey.Key, err error) {
+func (s *Accounts) ChangeProviderKey(ctx context.Context, user, id string, c ownkey.Change, now time.Time, e audit.Event) (k ownkey.Key, err error) {
 	const op = "store.ChangeProviderKey"
 	err = s.write(ctx, func(t *tx) (err error) {
 		k, err = scanProviderKey(t.lockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
@@ -105,7 +105,7 @@ func (s *Store) ChangeProviderKey(ctx context.Context, user, id string, c ownkey
 }
 
 // RemoveProviderKey is ownkey.Store.RemoveProviderKey.
-func (s *Store) RemoveProviderKey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+func (s *Accounts) RemoveProviderKey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		k, err := scanProviderKey(t.lockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
 		if err != nil {
@@ -124,7 +124,7 @@ func (s *Store) RemoveProviderKey(ctx context.Context, user, id string, now time
 }
 
 // NoteProviderKey is ownkey.Store.NoteProviderKey.
-func (s *Store) NoteProviderKey(ctx context.Context, id string, changed, used time.Time, f ownkey.Failure) error {
+func (s *Accounts) NoteProviderKey(ctx context.Context, id string, changed, used time.Time, f ownkey.Failure) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE provider_keys SET used_at = $1, failure = $2, failure_status = $3, failed_at = $4 WHERE id = $5 AND changed_at = $6 AND sealed IS NOT NULL`,
 			micros(used), f.Code, f.Status, micros(f.At), id, changed.UnixMicro())
@@ -133,12 +133,12 @@ func (s *Store) NoteProviderKey(ctx context.Context, id string, changed, used ti
 }
 
 // AllProviderKeys is ownkey.Store.AllProviderKeys.
-func (s *Store) AllProviderKeys(ctx context.Context) ([]ownkey.Key, error) {
-	return list(ctx, s, "store.AllProviderKeys", scanProviderKey, providerKeyRead+` WHERE sealed IS NOT NULL ORDER BY id`)
+func (s *Accounts) AllProviderKeys(ctx context.Context) ([]ownkey.Key, error) {
+	return list(ctx, s.db, "store.AllProviderKeys", scanProviderKey, providerKeyRead+` WHERE sealed IS NOT NULL ORDER BY id`)
 }
 
 // RewrapProviderKey is ownkey.Store.RewrapProviderKey.
-func (s *Store) RewrapProviderKey(ctx context.Context, id string, from, to []byte) (done bool, err error) {
+func (s *Accounts) RewrapProviderKey(ctx context.Context, id string, from, to []byte) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE provider_keys SET sealed = $1 WHERE id = $2 AND sealed = $3`, to, id, from)
 		done = n == 1

@@ -104,7 +104,7 @@ func (t *tx) lockWallet(id string) (lockedFund, error) {
 }
 
 // AddPayment is payment.Store.AddPayment.
-func (s *Store) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
+func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if _, err := t.lockWallet(p.Wallet); err != nil {
 			return err
@@ -158,19 +158,19 @@ func (t *tx) mayAdd(p *payment.Payment, b payment.Bounds, rule *payment.Rule) er
 }
 
 // PaymentByID is payment.Store.PaymentByID.
-func (s *Store) PaymentByID(ctx context.Context, id string) (p payment.Payment, err error) {
+func (s *Payments) PaymentByID(ctx context.Context, id string) (p payment.Payment, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE id = $1`, id)
 	return p, noneOf("store.PaymentByID", "payment", err)
 }
 
 // PaymentOf is payment.Store.PaymentOf.
-func (s *Store) PaymentOf(ctx context.Context, provider, providerID string) (p payment.Payment, err error) {
+func (s *Payments) PaymentOf(ctx context.Context, provider, providerID string) (p payment.Payment, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
 	return p, noneOf("store.PaymentOf", "payment", err)
 }
 
 // Payments is payment.Store.Payments.
-func (s *Store) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
+func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
 	at, id := int64(1)<<62, ""
 	if q.Before != "" {
 		last, err := s.PaymentByID(ctx, q.Before)
@@ -191,11 +191,11 @@ func (s *Store) Payments(ctx context.Context, q payment.Query) ([]payment.Paymen
 		where += ` AND account = $4`
 		args = append(args, q.Account)
 	}
-	return list(ctx, s, "store.Payments", scanPayment, paymentRead+where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
+	return list(ctx, s.db, "store.Payments", scanPayment, paymentRead+where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
 }
 
 // Unanswered is payment.Store.Unanswered.
-func (s *Store) Unanswered(ctx context.Context, provider string) (some bool, err error) {
+func (s *Payments) Unanswered(ctx context.Context, provider string) (some bool, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) },
 		`SELECT EXISTS (SELECT 1 FROM payments WHERE provider = $1 AND provider_id IS NULL AND (state = 'new' OR tries > 0))`, provider)
 	return some, failure("store.Unanswered", err)
@@ -227,7 +227,7 @@ func (t *tx) bring(o *payment.Outcome, now time.Time) error {
 }
 
 // UpdatePayment is payment.Store.UpdatePayment.
-func (s *Store) UpdatePayment(ctx context.Context, id string, now time.Time, f func(*payment.Payment, *payment.Rule) (payment.Outcome, error)) (p payment.Payment, err error) {
+func (s *Payments) UpdatePayment(ctx context.Context, id string, now time.Time, f func(*payment.Payment, *payment.Rule) (payment.Outcome, error)) (p payment.Payment, err error) {
 	known, err := s.PaymentByID(ctx, id)
 	if err != nil {
 		return p, err
@@ -264,7 +264,7 @@ func (s *Store) UpdatePayment(ctx context.Context, id string, now time.Time, f f
 }
 
 // ClaimPayments is payment.Store.ClaimPayments.
-func (s *Store) ClaimPayments(ctx context.Context, now, until time.Time, n int) ([]payment.Payment, error) {
+func (s *Payments) ClaimPayments(ctx context.Context, now, until time.Time, n int) ([]payment.Payment, error) {
 	ids, err := s.claimDue(ctx, "payments", now, until, n)
 	if err != nil {
 		return nil, err
@@ -281,7 +281,7 @@ func (s *Store) ClaimPayments(ctx context.Context, now, until time.Time, n int) 
 }
 
 // claimDue takes rows of a table that are due until another time. Two nodes that find the same row due meet at its lock, and the second leaves it.
-func (s *Store) claimDue(ctx context.Context, table string, now, until time.Time, n int) (ids []string, err error) {
+func (s *Payments) claimDue(ctx context.Context, table string, now, until time.Time, n int) (ids []string, err error) {
 	var some bool
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM `+table+` WHERE due_at <= $1)`, now.UnixMicro())
 	if err != nil || !some {
@@ -297,7 +297,7 @@ func (s *Store) claimDue(ctx context.Context, table string, now, until time.Time
 }
 
 // ClaimPayment is payment.Store.ClaimPayment.
-func (s *Store) ClaimPayment(ctx context.Context, id string, since, now time.Time) (done bool, err error) {
+func (s *Payments) ClaimPayment(ctx context.Context, id string, since, now time.Time) (done bool, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE payments SET looked_at = $3 WHERE id = $1 AND looked_at <= $2`, id, since.UnixMicro(), now.UnixMicro())
 		done = n == 1
@@ -307,7 +307,7 @@ func (s *Store) ClaimPayment(ctx context.Context, id string, since, now time.Tim
 }
 
 // AddRefund is payment.Store.AddRefund.
-func (s *Store) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, e audit.Event) (done payment.Refund, err error) {
+func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, e audit.Event) (done payment.Refund, err error) {
 	p, err := s.PaymentByID(ctx, f.Payment)
 	if err != nil {
 		return done, err
@@ -345,24 +345,24 @@ func (s *Store) AddRefund(ctx context.Context, f payment.Refund, post ledger.Pos
 }
 
 // RefundByID is payment.Store.RefundByID.
-func (s *Store) RefundByID(ctx context.Context, id string) (f payment.Refund, err error) {
+func (s *Payments) RefundByID(ctx context.Context, id string) (f payment.Refund, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE id = $1`, id)
 	return f, noneOf("store.RefundByID", "refund", err)
 }
 
 // RefundOf is payment.Store.RefundOf.
-func (s *Store) RefundOf(ctx context.Context, provider, providerID string) (f payment.Refund, err error) {
+func (s *Payments) RefundOf(ctx context.Context, provider, providerID string) (f payment.Refund, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
 	return f, noneOf("store.RefundOf", "refund", err)
 }
 
 // PaymentRefunds lists the refunds of a payment, oldest first.
-func (s *Store) PaymentRefunds(ctx context.Context, id string) ([]payment.Refund, error) {
-	return list(ctx, s, "store.PaymentRefunds", scanRefund, refundRead+`WHERE payment = $1 ORDER BY created_at, id`, id)
+func (s *Payments) PaymentRefunds(ctx context.Context, id string) ([]payment.Refund, error) {
+	return list(ctx, s.db, "store.PaymentRefunds", scanRefund, refundRead+`WHERE payment = $1 ORDER BY created_at, id`, id)
 }
 
 // UpdateRefund is payment.Store.UpdateRefund.
-func (s *Store) UpdateRefund(ctx context.Context, id string, now time.Time, change func(*payment.Refund, *payment.Payment) (payment.Outcome, error)) (f payment.Refund, err error) {
+func (s *Payments) UpdateRefund(ctx context.Context, id string, now time.Time, change func(*payment.Refund, *payment.Payment) (payment.Outcome, error)) (f payment.Refund, err error) {
 	known, err := s.RefundByID(ctx, id)
 	if err != nil {
 		return f, err
@@ -399,7 +399,7 @@ func (s *Store) UpdateRefund(ctx context.Context, id string, now time.Time, chan
 }
 
 // ClaimRefunds is payment.Store.ClaimRefunds.
-func (s *Store) ClaimRefunds(ctx context.Context, now, until time.Time, n int) ([]payment.Refund, error) {
+func (s *Payments) ClaimRefunds(ctx context.Context, now, until time.Time, n int) ([]payment.Refund, error) {
 	ids, err := s.claimDue(ctx, "payment_refunds", now, until, n)
 	if err != nil {
 		return nil, err
@@ -416,13 +416,13 @@ func (s *Store) ClaimRefunds(ctx context.Context, now, until time.Time, n int) (
 }
 
 // RuleOf is payment.Store.RuleOf.
-func (s *Store) RuleOf(ctx context.Context, account string) (r payment.Rule, err error) {
+func (s *Payments) RuleOf(ctx context.Context, account string) (r payment.Rule, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { r, err = scanRule(row); return err }, ruleRead+`WHERE account = $1`, account)
 	return r, noneOf("store.RuleOf", "consent to automatic top-ups", err)
 }
 
 // ChangeRule is payment.Store.ChangeRule.
-func (s *Store) ChangeRule(ctx context.Context, account string, now time.Time, f func(*payment.Rule) (*payment.Rule, audit.Event, error)) error {
+func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time, f func(*payment.Rule) (*payment.Rule, audit.Event, error)) error {
 	known, err := s.RuleOf(ctx, account)
 	if err != nil {
 		return err
@@ -452,13 +452,13 @@ func (s *Store) ChangeRule(ctx context.Context, account string, now time.Time, f
 }
 
 // DueRules is payment.Store.DueRules.
-func (s *Store) DueRules(ctx context.Context, now time.Time, n int) ([]payment.Rule, error) {
-	return list(ctx, s, "store.DueRules", scanRule, `SELECT r.`+strings.Join(ruleColumns, ", r.")+` FROM payment_rules r JOIN wallets w ON w.id = r.wallet JOIN users u ON u.id = r.account
+func (s *Payments) DueRules(ctx context.Context, now time.Time, n int) ([]payment.Rule, error) {
+	return list(ctx, s.db, "store.DueRules", scanRule, `SELECT r.`+strings.Join(ruleColumns, ", r.")+` FROM payment_rules r JOIN wallets w ON w.id = r.wallet JOIN users u ON u.id = r.account
 		WHERE r.state = 'active' AND r.due_at <= $1 AND w.credited - w.charged < r.threshold AND NOT u.disabled ORDER BY r.due_at LIMIT $2`, now.UnixMicro(), n)
 }
 
 // AutoSum is payment.Store.AutoSum.
-func (s *Store) AutoSum(ctx context.Context, account string, since time.Time) (sum money.Nano, err error) {
+func (s *Payments) AutoSum(ctx context.Context, account string, since time.Time) (sum money.Nano, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan((*int64)(&sum)) }, autoSum, account, since.UnixMicro())
 	return sum, failure("store.AutoSum", err)
 }

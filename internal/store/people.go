@@ -36,7 +36,7 @@ func (t *tx) addNew(op, exists, text string, args ...any) error {
 func nullText(text string) sql.NullString { return sql.NullString{String: text, Valid: text != ""} }
 
 // AddPerson is person.Store.AddPerson.
-func (s *Store) AddPerson(ctx context.Context, u account.User, l auth.Login, i *auth.Identity, use string, events ...audit.Event) error {
+func (s *People) AddPerson(ctx context.Context, u account.User, l auth.Login, i *auth.Identity, use string, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertUser(u); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (s *Store) AddPerson(ctx context.Context, u account.User, l auth.Login, i *
 }
 
 // AddLogin is person.Store.AddLogin.
-func (s *Store) AddLogin(ctx context.Context, l auth.Login, use string, events ...audit.Event) error {
+func (s *People) AddLogin(ctx context.Context, l auth.Login, use string, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertLogin(&l); err != nil {
 			return err
@@ -118,7 +118,7 @@ func scanPerson(row Scanner, before ...any) (p auth.Person, err error) {
 }
 
 // PersonOf is person.Store.PersonOf.
-func (s *Store) PersonOf(ctx context.Context, user string) (p auth.Person, err error) {
+func (s *People) PersonOf(ctx context.Context, user string) (p auth.Person, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPerson(row); return err },
 		`SELECT `+personColumns+` FROM users u LEFT JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user)
 	return p, noUser("store.PersonOf", err)
@@ -134,23 +134,23 @@ func scanLogin(row Scanner) (l auth.Login, err error) {
 	return l, err
 }
 
-func (s *Store) login(ctx context.Context, op, where, value string) (l auth.Login, err error) {
+func (s *People) login(ctx context.Context, op, where, value string) (l auth.Login, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { l, err = scanLogin(row); return err }, `SELECT `+loginColumns+` FROM logins WHERE `+where+` = $1`, value)
 	return l, missing(op, "There is no such login.", err)
 }
 
 // LoginByEmail is person.Store.LoginByEmail.
-func (s *Store) LoginByEmail(ctx context.Context, email string) (auth.Login, error) {
+func (s *People) LoginByEmail(ctx context.Context, email string) (auth.Login, error) {
 	return s.login(ctx, "store.LoginByEmail", "email", email)
 }
 
 // LoginOf is person.Store.LoginOf.
-func (s *Store) LoginOf(ctx context.Context, user string) (auth.Login, error) {
+func (s *People) LoginOf(ctx context.Context, user string) (auth.Login, error) {
 	return s.login(ctx, "store.LoginOf", "user_id", user)
 }
 
 // SetPassword is person.Store.SetPassword.
-func (s *Store) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
+func (s *People) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if confirm {
 			var err error
@@ -227,7 +227,7 @@ func (t *tx) endOthers(user, keep string) error {
 
 // removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
 // is left. The user is locked, so that removals at one moment see each other.
-func (s *Store) removeWay(ctx context.Context, op, sentence string, r *auth.Removal, remove func(*tx) error) error {
+func (s *People) removeWay(ctx context.Context, op, sentence string, r *auth.Removal, remove func(*tx) error) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(r.User); err != nil {
 			return err
@@ -246,7 +246,7 @@ func (s *Store) removeWay(ctx context.Context, op, sentence string, r *auth.Remo
 }
 
 // DeletePassword is person.Store.DeletePassword.
-func (s *Store) DeletePassword(ctx context.Context, r auth.Removal) error {
+func (s *People) DeletePassword(ctx context.Context, r auth.Removal) error {
 	return s.removeWay(ctx, "store.DeletePassword", "There is no password.", &r, func(t *tx) error {
 		if err := t.one(`UPDATE logins SET password = '', updated_at = $1 WHERE user_id = $2 AND password <> ''`, r.Now.UnixMicro(), r.User); err != nil {
 			return err
@@ -256,7 +256,7 @@ func (s *Store) DeletePassword(ctx context.Context, r auth.Removal) error {
 }
 
 // SetWebKey is person.Store.SetWebKey.
-func (s *Store) SetWebKey(ctx context.Context, user, before, hash string) (done bool, err error) {
+func (s *People) SetWebKey(ctx context.Context, user, before, hash string) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, hash, user, before)
 		done = n == 1
@@ -266,7 +266,7 @@ func (s *Store) SetWebKey(ctx context.Context, user, before, hash string) (done 
 }
 
 // FirstAdministrator is person.Store.FirstAdministrator.
-func (s *Store) FirstAdministrator(ctx context.Context) (u account.User, canSignIn bool, err error) {
+func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSignIn bool, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { u, err = scanUser(row); return err },
 		`SELECT `+userColumns+` FROM users WHERE role = $1 AND NOT disabled ORDER BY created_at, id LIMIT 1`, string(apikey.Administrator))
 	if err != nil {
@@ -279,7 +279,7 @@ func (s *Store) FirstAdministrator(ctx context.Context) (u account.User, canSign
 }
 
 // AddSession is person.Store.AddSession.
-func (s *Store) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
+func (s *People) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO sessions (hash, id, user_id, method, created_at, proved_at, seen_at, expires_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
 			n.Hash, n.ID, n.User, n.Method, n.CreatedAt.UnixMicro(), n.ProvedAt.UnixMicro(), n.SeenAt.UnixMicro(), n.ExpiresAt.UnixMicro(), n.Address, n.Agent)
@@ -308,7 +308,7 @@ func sessionFields(n *auth.Session) (fields []any, end func()) {
 }
 
 // SessionBy is person.Store.SessionBy.
-func (s *Store) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
+func (s *People) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) {
 		fields, end := sessionFields(&n)
 		p, err = scanPerson(row, fields...)
@@ -321,15 +321,15 @@ func (s *Store) SessionBy(ctx context.Context, hash string) (n auth.Session, p a
 func noSession(op string, err error) error { return missing(op, "There is no such session.", err) }
 
 // TouchSession is person.Store.TouchSession.
-func (s *Store) TouchSession(ctx context.Context, hash string, at time.Time, proved bool) error {
+func (s *People) TouchSession(ctx context.Context, hash string, at time.Time, proved bool) error {
 	return s.writeLazily(ctx, func(t *tx) error {
 		return noSession("store.TouchSession", t.one(`UPDATE sessions SET seen_at = $1, proved_at = CASE WHEN $2 THEN $1 ELSE proved_at END WHERE hash = $3`, at.UnixMicro(), proved, hash))
 	})
 }
 
 // SessionsOf is person.Store.SessionsOf.
-func (s *Store) SessionsOf(ctx context.Context, user string, now time.Time) ([]auth.Session, error) {
-	return list(ctx, s, "store.SessionsOf", func(row Scanner) (n auth.Session, err error) {
+func (s *People) SessionsOf(ctx context.Context, user string, now time.Time) ([]auth.Session, error) {
+	return list(ctx, s.db, "store.SessionsOf", func(row Scanner) (n auth.Session, err error) {
 		fields, end := sessionFields(&n)
 		err = row.Scan(fields...)
 		end()
@@ -338,7 +338,7 @@ func (s *Store) SessionsOf(ctx context.Context, user string, now time.Time) ([]a
 }
 
 // EndSession is person.Store.EndSession.
-func (s *Store) EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+func (s *People) EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`DELETE FROM sessions WHERE user_id = $1 AND id = $2`, user, id); err != nil {
 			return noSession("store.EndSession", err)
@@ -348,7 +348,7 @@ func (s *Store) EndSession(ctx context.Context, user, id string, now time.Time, 
 }
 
 // EndSessions is person.Store.EndSessions.
-func (s *Store) EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (ended int, err error) {
+func (s *People) EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (ended int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
 		if ended = int(n); err != nil || n == 0 {
@@ -360,7 +360,7 @@ func (s *Store) EndSessions(ctx context.Context, user, keep string, now time.Tim
 }
 
 // AddToken is person.Store.AddToken.
-func (s *Store) AddToken(ctx context.Context, n auth.Token, most int, events ...audit.Event) error {
+func (s *People) AddToken(ctx context.Context, n auth.Token, most int, events ...audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockTable("tokens"); err != nil {
 			return err
@@ -408,14 +408,14 @@ func scanToken(row Scanner) (n auth.Token, err error) {
 }
 
 // TokenBy is person.Store.TokenBy.
-func (s *Store) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
+func (s *People) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { n, err = scanToken(row); return err },
 		`SELECT `+linkColumns+` FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
 	return n, noToken("store.TokenBy", err)
 }
 
 // UseToken is person.Store.UseToken.
-func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
+func (s *People) UseToken(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {
 		n, err = scanToken(t.row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+linkColumns, hash, kind, now.UnixMicro()))
 		return noToken("store.UseToken", err)
@@ -424,12 +424,12 @@ func (s *Store) UseToken(ctx context.Context, kind, hash string, now time.Time) 
 }
 
 // Tokens is person.Store.Tokens.
-func (s *Store) Tokens(ctx context.Context, kind string, now time.Time) ([]auth.Token, error) {
-	return list(ctx, s, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
+func (s *People) Tokens(ctx context.Context, kind string, now time.Time) ([]auth.Token, error) {
+	return list(ctx, s.db, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
 }
 
 // DeleteToken is person.Store.DeleteToken.
-func (s *Store) DeleteToken(ctx context.Context, kind, id string, now time.Time, e audit.Event) error {
+func (s *People) DeleteToken(ctx context.Context, kind, id string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`DELETE FROM tokens WHERE kind = $1 AND id = $2`, kind, id); err != nil {
 			return noToken("store.DeleteToken", err)
@@ -439,7 +439,7 @@ func (s *Store) DeleteToken(ctx context.Context, kind, id string, now time.Time,
 }
 
 // SweepPeople is person.Store.SweepPeople.
-func (s *Store) SweepPeople(ctx context.Context, now, idle time.Time, n int) (gone int, err error) {
+func (s *People) SweepPeople(ctx context.Context, now, idle time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		gone = 0
 		for _, step := range []struct {
@@ -461,7 +461,7 @@ func (s *Store) SweepPeople(ctx context.Context, now, idle time.Time, n int) (go
 }
 
 // AddPasskey is person.Store.AddPasskey.
-func (s *Store) AddPasskey(ctx context.Context, p auth.Passkey, most int, e audit.Event) error {
+func (s *People) AddPasskey(ctx context.Context, p auth.Passkey, most int, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		var user string // locked, so that passkeys are counted one insert after another
 		if err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, p.User).Scan(&user); err != nil {
@@ -494,12 +494,12 @@ func scanPasskey(row Scanner) (p auth.Passkey, err error) {
 }
 
 // PasskeysOf is person.Store.PasskeysOf.
-func (s *Store) PasskeysOf(ctx context.Context, user string) ([]auth.Passkey, error) {
-	return list(ctx, s, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
+func (s *People) PasskeysOf(ctx context.Context, user string) ([]auth.Passkey, error) {
+	return list(ctx, s.db, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
 }
 
 // PasskeyBy is person.Store.PasskeyBy.
-func (s *Store) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err error) {
+func (s *People) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPasskey(row); return err }, `SELECT `+deviceColumns+` FROM passkeys WHERE id = $1`, id)
 	return p, noPasskey("store.PasskeyBy", err)
 }
@@ -507,14 +507,14 @@ func (s *Store) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err e
 func noPasskey(op string, err error) error { return missing(op, "There is no such passkey.", err) }
 
 // UsedPasskey is person.Store.UsedPasskey.
-func (s *Store) UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error {
+func (s *People) UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		return noPasskey("store.UsedPasskey", t.one(`UPDATE passkeys SET data = $1, used_at = $2 WHERE id = $3 AND data = $4`, data, at.UnixMicro(), id, before))
 	})
 }
 
 // RenamePasskey is person.Store.RenamePasskey.
-func (s *Store) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
+func (s *People) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id); err != nil {
 			return noPasskey("store.RenamePasskey", err)
@@ -540,7 +540,7 @@ func (t *tx) wayLeft(op, user string, ways *auth.Ways) error {
 }
 
 // DeletePasskey is person.Store.DeletePasskey.
-func (s *Store) DeletePasskey(ctx context.Context, id string, r auth.Removal) error {
+func (s *People) DeletePasskey(ctx context.Context, id string, r auth.Removal) error {
 	const op = "store.DeletePasskey"
 	return s.removeWay(ctx, op, "There is no such passkey.", &r, func(t *tx) error {
 		if err := t.one(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id); err != nil {
@@ -556,7 +556,7 @@ func (s *Store) DeletePasskey(ctx context.Context, id string, r auth.Removal) er
 }
 
 // SetSecondStep is person.Store.SetSecondStep. The user is locked, as where passkeys are removed.
-func (s *Store) SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error {
+func (s *People) SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error {
 	const op = "store.SetSecondStep"
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockUser(user); err != nil {
@@ -585,7 +585,7 @@ func (s *Store) SetSecondStep(ctx context.Context, user string, on bool, keep st
 }
 
 // AddIdentity is person.Store.AddIdentity.
-func (s *Store) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event) error {
+func (s *People) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertIdentity(&i); err != nil {
 			return err
@@ -604,19 +604,19 @@ func scanIdentity(row Scanner) (i auth.Identity, err error) {
 }
 
 // IdentityBy is person.Store.IdentityBy.
-func (s *Store) IdentityBy(ctx context.Context, issuer, subject string) (i auth.Identity, err error) {
+func (s *People) IdentityBy(ctx context.Context, issuer, subject string) (i auth.Identity, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { i, err = scanIdentity(row); return err },
 		`SELECT `+identityColumns+` FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	return i, missing("store.IdentityBy", "There is no such identity.", err)
 }
 
 // IdentitiesOf is person.Store.IdentitiesOf.
-func (s *Store) IdentitiesOf(ctx context.Context, user string) ([]auth.Identity, error) {
-	return list(ctx, s, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
+func (s *People) IdentitiesOf(ctx context.Context, user string) ([]auth.Identity, error) {
+	return list(ctx, s.db, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
 }
 
 // DeleteIdentity is person.Store.DeleteIdentity.
-func (s *Store) DeleteIdentity(ctx context.Context, issuer, subject string, r auth.Removal) error {
+func (s *People) DeleteIdentity(ctx context.Context, issuer, subject string, r auth.Removal) error {
 	return s.removeWay(ctx, "store.DeleteIdentity", "There is no such identity.", &r, func(t *tx) error {
 		return t.one(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, r.User, issuer, subject)
 	})

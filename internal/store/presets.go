@@ -45,19 +45,19 @@ func scanPresetVersion(row Scanner) (v preset.Version, err error) {
 }
 
 // PresetByName is preset.Store.PresetByName.
-func (s *Store) PresetByName(ctx context.Context, user, name string) (p preset.Preset, err error) {
+func (s *Pages) PresetByName(ctx context.Context, user, name string) (p preset.Preset, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { p, err = scanPreset(row); return err }, presetRead+` AND p.name = $2`, user, name)
 	return p, noneOf("store.PresetByName", "preset", err)
 }
 
 // ListPresets is preset.Store.ListPresets.
-func (s *Store) ListPresets(ctx context.Context, user string) ([]preset.Preset, error) {
-	return list(ctx, s, "store.ListPresets", scanPreset, presetHeads+` ORDER BY p.name`, user, preset.HeadChars)
+func (s *Pages) ListPresets(ctx context.Context, user string) ([]preset.Preset, error) {
+	return list(ctx, s.db, "store.ListPresets", scanPreset, presetHeads+` ORDER BY p.name`, user, preset.HeadChars)
 }
 
 // PresetVersions is preset.Store.PresetVersions.
-func (s *Store) PresetVersions(ctx context.Context, user, name string) ([]preset.Version, error) {
-	all, err := list(ctx, s, "store.PresetVersions", scanPresetVersion, presetVersions+` ORDER BY number DESC`, user, name)
+func (s *Pages) PresetVersions(ctx context.Context, user, name string) ([]preset.Version, error) {
+	all, err := list(ctx, s.db, "store.PresetVersions", scanPresetVersion, presetVersions+` ORDER BY number DESC`, user, name)
 	if err == nil && len(all) == 0 {
 		return nil, noneOf("store.PresetVersions", "preset", sql.ErrNoRows)
 	}
@@ -65,13 +65,13 @@ func (s *Store) PresetVersions(ctx context.Context, user, name string) ([]preset
 }
 
 // PresetVersion is preset.Store.PresetVersion.
-func (s *Store) PresetVersion(ctx context.Context, user, name string, number int64) (v preset.Version, err error) {
+func (s *Pages) PresetVersion(ctx context.Context, user, name string, number int64) (v preset.Version, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { v, err = scanPresetVersion(row); return err }, presetVersions+` AND number = $3`, user, name, number)
 	return v, noneOf("store.PresetVersion", "version", err)
 }
 
 // SavePreset is preset.Store.SavePreset. The user's row is locked, so that presets and their sizes are counted one change after another.
-func (s *Store) SavePreset(ctx context.Context, n preset.Save, e audit.Event) (p preset.Preset, err error) {
+func (s *Pages) SavePreset(ctx context.Context, n preset.Save, e audit.Event) (p preset.Preset, err error) {
 	err = s.write(ctx, func(t *tx) (err error) {
 		p, err = t.savePreset(&n, e)
 		return err
@@ -140,7 +140,7 @@ func (t *tx) addPresetVersion(n *preset.Save, number int64, by string) error {
 }
 
 // DeletePreset is preset.Store.DeletePreset.
-func (s *Store) DeletePreset(ctx context.Context, user, name string, now time.Time, e audit.Event) error {
+func (s *Pages) DeletePreset(ctx context.Context, user, name string, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`DELETE FROM presets WHERE user_id = $1 AND name = $2`, user, name); err != nil {
 			return noneOf("store.DeletePreset", "preset", err)
@@ -156,12 +156,12 @@ func (s *Store) DeletePreset(ctx context.Context, user, name string, now time.Ti
 }
 
 // PresetUses is preset.Store.PresetUses.
-func (s *Store) PresetUses(ctx context.Context, wallet string, since time.Time) (map[string]preset.Use, error) {
+func (s *Pages) PresetUses(ctx context.Context, wallet string, since time.Time) (map[string]preset.Use, error) {
 	type row struct {
 		name string
 		use  preset.Use
 	}
-	all, err := list(ctx, s, "store.PresetUses", columns(func(r *row) []any { return []any{&r.name, &r.use.Calls, &r.use.Keys} }),
+	all, err := list(ctx, s.db, "store.PresetUses", columns(func(r *row) []any { return []any{&r.name, &r.use.Calls, &r.use.Keys} }),
 		`SELECT preset, CAST(SUM(calls) AS BIGINT), COUNT(DISTINCT key_id) FROM preset_calls WHERE wallet = $1 AND day >= $2 GROUP BY preset`, wallet, since.UTC().Format(time.DateOnly))
 	uses := make(map[string]preset.Use, len(all))
 	for _, r := range all {

@@ -133,7 +133,7 @@ type Unpacked struct{ wallet, id string }
 // UnpackCalls gives details to at most n rows that have none yet, those after a place, in one transaction, and returns the place after them and how
 // many it changed. more is false when there are no further ones. It may be cut off anywhere and begun again: what is done stays. Rows whose record
 // cannot be read, or is that of another call, stay as they are, and weir ledger verify names them.
-func (s *Store) UnpackCalls(ctx context.Context, after Unpacked, n int) (next Unpacked, changed int, more bool, err error) {
+func (s *Ledger) UnpackCalls(ctx context.Context, after Unpacked, n int) (next Unpacked, changed int, more bool, err error) {
 	if none, err := s.unpacked(ctx); err != nil || none {
 		return after, 0, false, err
 	}
@@ -170,7 +170,7 @@ func (s *Store) UnpackCalls(ctx context.Context, after Unpacked, n int) (next Un
 }
 
 // unpacked reports whether all calls have details, without a transaction.
-func (s *Store) unpacked(ctx context.Context) (bool, error) {
+func (s *Ledger) unpacked(ctx context.Context) (bool, error) {
 	var one int
 	err := s.find(ctx, func(row Scanner) error { return row.Scan(&one) }, `SELECT 1 FROM generations WHERE details IS NULL LIMIT 1`)
 	if errors.Is(err, sql.ErrNoRows) {

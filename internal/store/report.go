@@ -16,8 +16,6 @@ import (
 	"weir/internal/report"
 )
 
-var _ report.Store = (*Store)(nil)
-
 // conditions collects the parameters of a query and its conditions.
 type conditions struct {
 	text strings.Builder
@@ -185,7 +183,7 @@ func presorted(from string, key []string, last string, m report.Metric) string {
 }
 
 // Usage is report.Store.Usage.
-func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
+func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
 	var c conditions
 	c.add("wallet = ?", q.Wallet)
 	table, key, bucket, names := "usage_hourly", hourColumns, "hour", fullColumns
@@ -214,7 +212,7 @@ func (s *Store) Usage(ctx context.Context, q report.Query) ([]report.Row, error)
 		from = presorted(from, key, value, q.Metric)
 	}
 	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + from + " GROUP BY 1, 2 ORDER BY 1, 2"
-	return list(ctx, s, "store.Usage", func(row Scanner) (r report.Row, err error) {
+	return list(ctx, s.db, "store.Usage", func(row Scanner) (r report.Row, err error) {
 		var first, last, hour int64
 		var day string
 		var at any = &day
@@ -246,7 +244,7 @@ var callColumns = columnsOf{report.Model: "model", report.Key: "key_id", report.
 	report.Result: "CASE WHEN cancelled = 1 THEN '" + record.Canceled + "' WHEN error <> '' THEN error ELSE '" + record.OK + "' END"}
 
 // SearchCalls is report.Store.SearchCalls. The inner query is a stretch of the index by time, the outer one chooses from it.
-func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w report.Window, err error) {
+func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w report.Window, err error) {
 	var inner conditions
 	inner.add("wallet = ?", q.Wallet)
 	inner.add("at >= ?", q.From.UnixMicro())
@@ -276,7 +274,7 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 		all.args = append([]any{s.engine.Skewed}, all.args...)
 		inner.args = append([]any{s.engine.Skewed}, inner.args...)
 	}
-	rows, err := list(ctx, s, "store.SearchCalls", scanStored, text, all.args...)
+	rows, err := list(ctx, s.db, "store.SearchCalls", scanStored, text, all.args...)
 	if err != nil {
 		return report.Window{}, err
 	}
@@ -311,7 +309,7 @@ func (s *Store) SearchCalls(ctx context.Context, q report.Search, most int) (w r
 }
 
 // LastHour is report.Store.LastHour.
-func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, from, before time.Time) (time.Time, error) {
+func (s *Ledger) LastHour(ctx context.Context, wallet string, f report.Filter, from, before time.Time) (time.Time, error) {
 	if kept, err := s.KeptSince(ctx); err != nil {
 		return time.Time{}, err
 	} else if kept.After(from) { // the roll-ups still have what came before
@@ -359,7 +357,7 @@ func (s *Store) LastHour(ctx context.Context, wallet string, f report.Filter, fr
 }
 
 // first scans a single value, and reports whether there is one.
-func (s *Store) first(ctx context.Context, to any, text string, args []any) (found bool, err error) {
+func (s *Ledger) first(ctx context.Context, to any, text string, args []any) (found bool, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		err := row.Scan(to)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -395,7 +393,7 @@ const (
 )
 
 // Account is report.Store.Account.
-func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, most int) (a report.Account, err error) {
+func (s *Ledger) Account(ctx context.Context, wallet string, from, to time.Time, most int) (a report.Account, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var credited, charged, leased int64
 		err := q.QueryRowContext(ctx, walletRead, Text(wallet)).Scan(&credited, &charged, &leased)
@@ -462,8 +460,8 @@ func (s *Store) Account(ctx context.Context, wallet string, from, to time.Time, 
 }
 
 // JobHolds is report.Store.JobHolds.
-func (s *Store) JobHolds(ctx context.Context, wallet string) ([]report.Held, error) {
-	return list(ctx, s, "store.JobHolds", func(row Scanner) (h report.Held, err error) {
+func (s *Ledger) JobHolds(ctx context.Context, wallet string) ([]report.Held, error) {
+	return list(ctx, s.db, "store.JobHolds", func(row Scanner) (h report.Held, err error) {
 		var at int64
 		err = row.Scan(&h.Job, (*int64)(&h.Amount), &at, &h.Model)
 		h.Since = time.UnixMicro(at).UTC()
@@ -472,13 +470,13 @@ func (s *Store) JobHolds(ctx context.Context, wallet string) ([]report.Held, err
 }
 
 // ToppedUp is report.Store.ToppedUp.
-func (s *Store) ToppedUp(ctx context.Context, wallet string) (bool, error) {
+func (s *Ledger) ToppedUp(ctx context.Context, wallet string) (bool, error) {
 	var one int
 	return s.first(ctx, &one, toppedUp, []any{ledger.WalletAccount + wallet})
 }
 
 // KeySpends is report.Store.KeySpends.
-func (s *Store) KeySpends(ctx context.Context, user, wallet string) (map[string]report.KeySpend, error) {
+func (s *Ledger) KeySpends(ctx context.Context, user, wallet string) (map[string]report.KeySpend, error) {
 	z, err := s.zonesNow(ctx)
 	if err != nil {
 		return nil, err
@@ -492,7 +490,7 @@ func (s *Store) KeySpends(ctx context.Context, user, wallet string) (map[string]
 		key, period string
 		n           money.Nano
 	}
-	rows, err := list(ctx, s, "store.KeySpends", columns(func(x *spent) []any { return []any{&x.key, &x.period, (*int64)(&x.n)} }), keySpends, args...)
+	rows, err := list(ctx, s.db, "store.KeySpends", columns(func(x *spent) []any { return []any{&x.key, &x.period, (*int64)(&x.n)} }), keySpends, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -510,7 +508,7 @@ func (s *Store) KeySpends(ctx context.Context, user, wallet string) (map[string]
 		key string
 		at  int64
 	}
-	uses, err := list(ctx, s, "store.KeySpends", columns(func(x *use) []any { return []any{&x.key, &x.at} }), keyUses, wallet)
+	uses, err := list(ctx, s.db, "store.KeySpends", columns(func(x *use) []any { return []any{&x.key, &x.at} }), keyUses, wallet)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func noResponse(op string, err error) error {
 }
 
 // Response is history.Reader.Response.
-func (s *Store) Response(ctx context.Context, account, id string, now time.Time) (found *history.Response, err error) {
+func (s *Pages) Response(ctx context.Context, account, id string, now time.Time) (found *history.Response, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		r, err := scanResponse(row)
 		found = &r
@@ -41,14 +41,14 @@ func (s *Store) Response(ctx context.Context, account, id string, now time.Time)
 }
 
 // HasResponse is history.Reader.HasResponse.
-func (s *Store) HasResponse(ctx context.Context, account, id string, now time.Time) (has bool, err error) {
+func (s *Pages) HasResponse(ctx context.Context, account, id string, now time.Time) (has bool, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&has) },
 		`SELECT EXISTS (SELECT 1 FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3)`, account, id, now.UnixMicro())
 	return has, failure("store.HasResponse", err)
 }
 
 // ResponseOfItem is history.Reader.ResponseOfItem.
-func (s *Store) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
+func (s *Pages) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		r, err := scanResponse(row)
 		found = &r
@@ -70,7 +70,7 @@ const chain = `WITH RECURSIVE chain (id, parent, size, depth) AS (
 	`
 
 // ResponseChain is history.Reader.ResponseChain.
-func (s *Store) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) (all []history.Response, err error) {
+func (s *Pages) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) (all []history.Response, err error) {
 	args := []any{Text(account), Text(id), now.UnixMicro(), n}
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var bytes int64
@@ -89,7 +89,7 @@ func (s *Store) ResponseChain(ctx context.Context, account, id string, now time.
 
 // KeepResponse is history.Writer.KeepResponse. A power cut may take the newest with it: their clients can ask once more, and nothing else
 // depends on them.
-func (s *Store) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
+func (s *Pages) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		n, err := t.exec(`INSERT INTO responses AS r (account, id, parent, status, background, created_at, expires_at, stale_at, size, object, input, output)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
@@ -119,7 +119,7 @@ func notNil(b []byte) []byte {
 }
 
 // MarkResponse is history.Writer.MarkResponse.
-func (s *Store) MarkResponse(ctx context.Context, account, id string, status history.Status, staleAt time.Time) (done bool, err error) {
+func (s *Pages) MarkResponse(ctx context.Context, account, id string, status history.Status, staleAt time.Time) (done bool, err error) {
 	err = s.writeLazily(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
 			string(status), staleAt.UnixMicro(), account, id)
@@ -130,7 +130,7 @@ func (s *Store) MarkResponse(ctx context.Context, account, id string, status his
 }
 
 // DeleteResponse is history.Writer.DeleteResponse.
-func (s *Store) DeleteResponse(ctx context.Context, account, id string) (done bool, err error) {
+func (s *Pages) DeleteResponse(ctx context.Context, account, id string) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.forget(`account = $1 AND id = $2`, account, id)
 		done = n == 1
@@ -140,7 +140,7 @@ func (s *Store) DeleteResponse(ctx context.Context, account, id string) (done bo
 }
 
 // CountResponses is history.Reader.CountResponses.
-func (s *Store) CountResponses(ctx context.Context, account string, now time.Time) (stock history.Stock, err error) {
+func (s *Pages) CountResponses(ctx context.Context, account string, now time.Time) (stock history.Stock, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		var oldest sql.NullInt64
 		err := row.Scan(&stock.Responses, &stock.Bytes, &oldest)
@@ -153,7 +153,7 @@ func (s *Store) CountResponses(ctx context.Context, account string, now time.Tim
 }
 
 // DeleteResponses is history.Writer.DeleteResponses.
-func (s *Store) DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (gone int, err error) {
+func (s *Pages) DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE account = $1 AND status NOT IN ('queued', 'in_progress') ORDER BY created_at LIMIT $2)`, account, n)
 		gone = int(changed)
@@ -170,7 +170,7 @@ func (s *Store) DeleteResponses(ctx context.Context, account string, n int, now 
 }
 
 // ShortenResponses is history.Writer.ShortenResponses.
-func (s *Store) ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error {
+func (s *Pages) ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`UPDATE responses SET expires_at = created_at + $1 WHERE account = $2 AND expires_at > created_at + $1`, keepFor.Microseconds(), account)
 		return err
@@ -198,8 +198,8 @@ func (e *excess) tooMany(b history.Bounds) int64 {
 }
 
 // SweepResponses is history.Writer.SweepResponses.
-func (s *Store) SweepResponses(ctx context.Context, now time.Time, b history.Bounds, n int) (gone int, err error) {
-	over, err := list(ctx, s, "store.SweepResponses", columns(func(e *excess) []any { return []any{&e.account, &e.count, &e.bytes} }),
+func (s *Pages) SweepResponses(ctx context.Context, now time.Time, b history.Bounds, n int) (gone int, err error) {
+	over, err := list(ctx, s.db, "store.SweepResponses", columns(func(e *excess) []any { return []any{&e.account, &e.count, &e.bytes} }),
 		`SELECT account, COUNT(*), CAST(SUM(size) AS BIGINT) FROM responses GROUP BY account HAVING COUNT(*) > $1 OR SUM(size) > $2 LIMIT 100`, b.Responses, b.Bytes)
 	if err != nil {
 		return 0, err

@@ -23,64 +23,105 @@ import (
 	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/limit"
+	"weir/internal/notify"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
 	"weir/internal/preset"
+	"weir/internal/report"
 	"weir/internal/video"
 	"weir/internal/view"
 	"weir/internal/voucher"
 	"weir/internal/webhook"
 )
 
-// Store is an open database. It is safe for concurrent use.
+// Store is an open database, by what is kept. It is safe for concurrent use.
 type Store struct {
+	Ledger   *Ledger
+	Accounts *Accounts
+	People   *People
+	Catalog  *Catalog
+	Jobs     *Jobs
+	Payments *Payments
+	Pages    *Pages
+	Notices  *Notices
+	Nodes    *Nodes
+
+	*db
+}
+
+// db is what the parts of a store share: the engine, and what is remembered of it.
+type db struct {
 	engine Engine
 	now    func() time.Time
 	turns  *limit.Turns // of users; work without a user waits for none
 	zones  atomic.Pointer[knownZones]
 }
 
+type (
+	// Ledger has wallets, calls, what they cost, and sums of it.
+	Ledger struct{ *db }
+	// Accounts has users, their keys, and the audit chain.
+	Accounts struct{ *db }
+	// People has those who sign in, and how.
+	People struct{ *db }
+	// Catalog has providers, models and price lists.
+	Catalog struct{ *db }
+	// Jobs has what outlives a call: batches with their files, and video jobs.
+	Jobs struct{ *db }
+	// Payments has payments, vouchers, invoices and acts.
+	Payments struct{ *db }
+	// Pages has what users keep: chats, responses, answers to named calls, presets and views.
+	Pages struct{ *db }
+	// Notices has what is sent to users: mails, and events that go to their webhooks.
+	Notices struct{ *db }
+	// Nodes has what nodes report to one another.
+	Nodes struct{ *db }
+)
+
 var (
-	_ ledger.Store   = (*Store)(nil)
-	_ ledger.Sweeper = (*Store)(nil)
-	_ account.Store  = (*Store)(nil)
-	_ apikey.Store   = (*Store)(nil)
-	_ edit.Store     = (*Store)(nil)
+	_ ledger.Store   = (*Ledger)(nil)
+	_ ledger.Sweeper = (*Ledger)(nil)
+	_ report.Store   = (*Ledger)(nil)
 
-	_ idempotency.Store = (*Store)(nil)
-	_ history.Store     = (*Store)(nil)
+	_ account.Store = (*Accounts)(nil)
+	_ apikey.Store  = (*Accounts)(nil)
+	_ ownkey.Store  = (*Accounts)(nil)
 
-	_ video.Store = (*Store)(nil)
+	_ auth.Store = (*People)(nil)
+	_ edit.Store = (*Catalog)(nil)
 
-	_ batch.Store = (*Store)(nil)
+	_ batch.Store = (*Jobs)(nil)
+	_ video.Store = (*Jobs)(nil)
 
-	_ auth.Store = (*Store)(nil)
+	_ payment.Store = (*Payments)(nil)
+	_ voucher.Store = (*Payments)(nil)
+	_ invoice.Store = (*Payments)(nil)
 
-	_ chat.Store = (*Store)(nil)
+	_ chat.Store        = (*Pages)(nil)
+	_ history.Store     = (*Pages)(nil)
+	_ idempotency.Store = (*Pages)(nil)
+	_ preset.Store      = (*Pages)(nil)
+	_ view.Store        = (*Pages)(nil)
 
-	_ health.HourStore = (*Store)(nil)
+	_ notify.Store        = (*Notices)(nil)
+	_ webhook.Outbox      = (*Notices)(nil)
+	_ webhook.SecretStore = (*Notices)(nil)
 
-	_ payment.Store = (*Store)(nil)
-
-	_ voucher.Store = (*Store)(nil)
-	_ invoice.Store = (*Store)(nil)
-	_ preset.Store  = (*Store)(nil)
-	_ view.Store    = (*Store)(nil)
-	_ ownkey.Store  = (*Store)(nil)
-
-	_ invalidate.Source = (*Store)(nil)
-
-	_ webhook.Outbox      = (*Store)(nil)
-	_ webhook.SecretStore = (*Store)(nil)
+	_ health.HourStore  = (*Nodes)(nil)
+	_ invalidate.Source = (*Nodes)(nil)
 )
 
 // New makes a store of an open engine. now determines the current day, week and month.
 func New(e Engine, now func() time.Time) *Store {
-	return &Store{engine: e, now: now, turns: limit.NewTurns(e.Places, max(e.Places/2, 1))}
+	d := &db{engine: e, now: now, turns: limit.NewTurns(e.Places, max(e.Places/2, 1))}
+	return &Store{
+		Ledger: &Ledger{d}, Accounts: &Accounts{d}, People: &People{d}, Catalog: &Catalog{d}, Jobs: &Jobs{d}, Payments: &Payments{d}, Pages: &Pages{d},
+		Notices: &Notices{d}, Nodes: &Nodes{d}, db: d,
+	}
 }
 
 // take waits for the turn of the user that ctx works for, so that one user's queries do not delay others'. leave gives it back.
-func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
+func (s *db) take(ctx context.Context, op string) (leave func(), err error) {
 	user := limit.Name(ctx)
 	if user == "" {
 		return func() {}, nil
@@ -92,7 +133,7 @@ func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
 }
 
 // Listen is hint.Source.Listen.
-func (s *Store) Listen(ctx context.Context, joined func(), heard func(note string)) error {
+func (s *Nodes) Listen(ctx context.Context, joined func(), heard func(note string)) error {
 	if s.engine.Listen == nil {
 		return errors.ErrUnsupported
 	}
@@ -106,7 +147,7 @@ func (s *Store) Close() error { return s.engine.Close() }
 const QueryFor = 5 * time.Second
 
 // find reads at most one row with scan, which gets sql.ErrNoRows when there is none.
-func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string, args ...any) error {
+func (s *db) find(ctx context.Context, scan func(Scanner) error, text string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	leave, err := s.take(ctx, "store.Read")
@@ -118,7 +159,7 @@ func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string,
 }
 
 // list reads all rows of a query with scan. The result is empty, not nil, without rows.
-func list[T any](ctx context.Context, s *Store, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
+func list[T any](ctx context.Context, s *db, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	leave, err := s.take(ctx, op)
@@ -156,18 +197,18 @@ func columns[T any](fields func(*T) []any) func(Scanner) (T, error) {
 }
 
 // snapshot runs f in a transaction that sees one moment of the database.
-func (s *Store) snapshot(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (s *db) snapshot(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, s.engine.QueryFor)
 	defer cancel()
 	return s.readTx(ctx, "", f)
 }
 
 // walk is snapshot without a time limit, for reading whole tables.
-func (s *Store) walk(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+func (s *db) walk(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	return s.readTx(ctx, s.engine.Unhurried, f)
 }
 
-func (s *Store) readTx(ctx context.Context, first string, f func(context.Context, *sql.Tx) error) error {
+func (s *db) readTx(ctx context.Context, first string, f func(context.Context, *sql.Tx) error) error {
 	leave, err := s.take(ctx, "store.Read")
 	if err != nil {
 		return err

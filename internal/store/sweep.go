@@ -80,7 +80,7 @@ func (k taxKey) addTo(d *ledger.Digest, s *taxes) {
 }
 
 // KeptSince is ledger.Sweeper.KeptSince.
-func (s *Store) KeptSince(ctx context.Context) (time.Time, error) {
+func (s *Ledger) KeptSince(ctx context.Context) (time.Time, error) {
 	var before int64
 	err := s.find(ctx, func(row Scanner) error { return row.Scan(&before) }, horizonRead)
 	if err != nil || before == 0 {
@@ -98,7 +98,7 @@ type Kept struct {
 }
 
 // Kept counts by the chain, which has a row for each batch of calls.
-func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
+func (s *Ledger) Kept(ctx context.Context) (k Kept, err error) {
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var before int64
 		if err := q.QueryRowContext(ctx, `SELECT (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_chain), (SELECT CAST(COALESCE(SUM(calls), 0) AS BIGINT) FROM ledger_sweeps), before,
@@ -115,13 +115,13 @@ func (s *Store) Kept(ctx context.Context) (k Kept, err error) {
 }
 
 // SweepCalls is ledger.Sweeper.SweepCalls. Which wallets have old calls is looked up before the transaction, so that it is short.
-func (s *Store) SweepCalls(ctx context.Context, before time.Time, after string, n int) (next string, dropped int, err error) {
+func (s *Ledger) SweepCalls(ctx context.Context, before time.Time, after string, n int) (next string, dropped int, err error) {
 	var old []string
 	type looked struct {
 		id  string
 		old bool
 	}
-	wallets, err := list(ctx, s, "store.SweepCalls", columns(func(l *looked) []any { return []any{&l.id, &l.old} }), oldWallets, after, before.UnixMicro(), int64(walletsAtOnce))
+	wallets, err := list(ctx, s.db, "store.SweepCalls", columns(func(l *looked) []any { return []any{&l.id, &l.old} }), oldWallets, after, before.UnixMicro(), int64(walletsAtOnce))
 	if err != nil {
 		return "", 0, err
 	}

@@ -27,7 +27,7 @@ const rebuildFor = 12 * time.Hour
 
 // FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
 // they open.
-func (s *Store) FillRollUps(ctx context.Context) error {
+func (s *Ledger) FillRollUps(ctx context.Context) error {
 	form := 0
 	if err := s.find(ctx, func(row Scanner) error { return row.Scan(&form) }, formRead); err != nil || form == rollUpForm {
 		return failure("store.FillRollUps", err)
@@ -40,11 +40,11 @@ func (s *Store) FillRollUps(ctx context.Context) error {
 
 // RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter. It fails with
 // fault.Conflict when calls were dropped: a program whose roll-ups have another form must convert them.
-func (s *Store) RebuildRollUps(ctx context.Context) error {
+func (s *Ledger) RebuildRollUps(ctx context.Context) error {
 	return s.rebuild(ctx, func(*tx) (bool, error) { return true, nil })
 }
 
-func (s *Store) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) error {
+func (s *Ledger) rebuild(ctx context.Context, wanted func(*tx) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, rebuildFor)
 	defer cancel()
 	return s.write(ctx, func(t *tx) error {

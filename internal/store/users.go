@@ -15,7 +15,7 @@ import (
 )
 
 // CreateUser adds a user, their wallet and the audit row.
-func (s *Store) CreateUser(ctx context.Context, u account.User, e audit.Event) error {
+func (s *Accounts) CreateUser(ctx context.Context, u account.User, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.insertUser(u); err != nil {
 			return err
@@ -36,18 +36,18 @@ func (t *tx) insertUser(u account.User) error {
 const userColumns = `id, name, wallet, role, disabled, preferences, language, theme, created_at`
 
 // UserByID finds a user. It fails with fault.NotFound.
-func (s *Store) UserByID(ctx context.Context, id string) (u account.User, err error) {
+func (s *Accounts) UserByID(ctx context.Context, id string) (u account.User, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { u, err = scanUser(row); return err }, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
 	return u, noUser("store.UserByID", err)
 }
 
 // ListUsers lists all users, oldest first.
-func (s *Store) ListUsers(ctx context.Context) ([]account.User, error) {
-	return list(ctx, s, "store.ListUsers", scanUser, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`)
+func (s *Accounts) ListUsers(ctx context.Context) ([]account.User, error) {
+	return list(ctx, s.db, "store.ListUsers", scanUser, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`)
 }
 
 // SetUserDisabled fails with fault.NotFound.
-func (s *Store) SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error {
+func (s *Accounts) SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`UPDATE users SET disabled = $1, updated_at = $2 WHERE id = $3`, disabled, now.UnixMicro(), id); err != nil {
 			return noUser("store.SetUserDisabled", err)
@@ -57,7 +57,7 @@ func (s *Store) SetUserDisabled(ctx context.Context, id string, disabled bool, n
 }
 
 // SetUserRole fails with fault.NotFound.
-func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error {
+func (s *Accounts) SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
 			return noUser("store.SetUserRole", err)
@@ -67,7 +67,7 @@ func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, no
 }
 
 // SetUserPreferences replaces preferences that are still was, and reports whether they were.
-func (s *Store) SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (done bool, err error) {
+func (s *Accounts) SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE users SET preferences = $1, updated_at = $2 WHERE id = $3 AND preferences = $4`, preferences, now.UnixMicro(), id, was)
 		if done = n == 1; err != nil || !done {
@@ -79,7 +79,7 @@ func (s *Store) SetUserPreferences(ctx context.Context, id, was, preferences str
 }
 
 // SetProfile fails with fault.NotFound.
-func (s *Store) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
+func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id); err != nil {
 			return noUser("store.SetProfile", err)
@@ -89,7 +89,7 @@ func (s *Store) SetProfile(ctx context.Context, id string, p account.Profile, no
 }
 
 // Bootstrap adds the first user with their keys, unless there is a user.
-func (s *Store) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
+func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		done = false
 		if err := t.lockTable("users"); err != nil {

@@ -114,7 +114,7 @@ func noJob(op string, err error) error {
 }
 
 // AddJob is video.Jobs.AddJob.
-func (s *Store) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
+func (s *Jobs) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.takeSlot(j, limit); err != nil {
 			return err
@@ -183,7 +183,7 @@ func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Fund, from, to in
 }
 
 // AcceptJob is video.Jobs.AcceptJob.
-func (s *Store) AcceptJob(ctx context.Context, id string, due time.Time) error {
+func (s *Jobs) AcceptJob(ctx context.Context, id string, due time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		n, err := t.exec(jobAccept, id, due.UnixMicro())
 		if err != nil || n == 1 {
@@ -201,7 +201,7 @@ func (s *Store) AcceptJob(ctx context.Context, id string, due time.Time) error {
 }
 
 // Job is video.Jobs.Job.
-func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
+func (s *Jobs) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
 	err = s.find(ctx, func(row Scanner) error {
 		j, err := scanJob(row)
 		found = &j
@@ -214,7 +214,10 @@ func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err
 }
 
 // Clock is video.Work.Clock.
-func (s *Store) Clock(ctx context.Context) (now time.Time, err error) {
+func (s *Jobs) Clock(ctx context.Context) (now time.Time, err error) { return s.clock(ctx) }
+
+// clock is the time of the database.
+func (s *db) clock(ctx context.Context) (now time.Time, err error) {
 	if s.engine.Clock == "" {
 		return s.now(), nil
 	}
@@ -224,7 +227,7 @@ func (s *Store) Clock(ctx context.Context) (now time.Time, err error) {
 }
 
 // SweepJobs is video.Work.SweepJobs.
-func (s *Store) SweepJobs(ctx context.Context, before time.Time, n int) (gone int, err error) {
+func (s *Jobs) SweepJobs(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(jobSweep, before.UnixMicro(), n)
 		gone = int(changed)
@@ -235,7 +238,7 @@ func (s *Store) SweepJobs(ctx context.Context, before time.Time, n int) (gone in
 
 // HasJob reports whether a call of a wallet became a job. After that, a job that is not accepted can no longer be accepted. It is rarely
 // used: there is no index for it.
-func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
+func (s *Jobs) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
 	waits := false
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found, &waits) }, `SELECT EXISTS (`+jobAccepted+`), EXISTS (`+jobWaits+`)`, wallet, generation)
 	if err != nil || found || !waits {
@@ -251,7 +254,7 @@ func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bo
 }
 
 // UpstreamTaken implements video.Work. It is rarely used: there is no index for it.
-func (s *Store) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
+func (s *Jobs) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&taken) }, jobTaken, upstreamID, job)
 	if err != nil {
 		return false, failure("store.UpstreamTaken", err)
@@ -260,7 +263,7 @@ func (s *Store) UpstreamTaken(ctx context.Context, upstreamID, job string) (take
 }
 
 // Jobs is video.Jobs.Jobs.
-func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
+func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 	after := int64(1<<63 - 1)
 	if q.After != "" {
 		err := s.find(ctx, func(row Scanner) error { return row.Scan(&after) }, `SELECT created_at FROM video_jobs WHERE id = $1 AND user_id = $2`, q.After, q.User)
@@ -271,12 +274,12 @@ func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 			return nil, failure("store.Jobs", err)
 		}
 	}
-	return list(ctx, s, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
+	return list(ctx, s.db, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
 		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
 }
 
 // SeizeJob is video.Jobs.SeizeJob.
-func (s *Store) SeizeJob(ctx context.Context, user, id string) (seized *video.Job, err error) {
+func (s *Jobs) SeizeJob(ctx context.Context, user, id string) (seized *video.Job, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		j, err := scanJob(t.row(jobSeize+jobShown, id, user))
 		seized = &j
@@ -297,9 +300,9 @@ func changed(op string, cause error) error {
 }
 
 // ClaimJobs is video.Work.ClaimJobs. Mostly nothing is due, and then nothing is locked.
-func (s *Store) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (jobs []*video.Job, err error) {
+func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (jobs []*video.Job, err error) {
 	ids := columns(func(id *string) []any { return []any{id} })
-	if due, err := list(ctx, s, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
+	if due, err := list(ctx, s.db, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
 		return nil, err
 	}
 	err = s.write(ctx, func(t *tx) error {
@@ -329,12 +332,12 @@ func (s *Store) ClaimJobs(ctx context.Context, node string, epoch int64, now tim
 }
 
 // KeepJob is video.Work.KeepJob.
-func (s *Store) KeepJob(ctx context.Context, j *video.Job, release bool) error {
+func (s *Jobs) KeepJob(ctx context.Context, j *video.Job, release bool) error {
 	return s.write(ctx, func(t *tx) error { return t.changeJob(jobKeep, j, release) })
 }
 
 // AdoptJob implements video.Work. It blocks all other writers of jobs, which is acceptable because it is rare.
-func (s *Store) AdoptJob(ctx context.Context, j *video.Job) error {
+func (s *Jobs) AdoptJob(ctx context.Context, j *video.Job) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockTable("video_jobs"); err != nil {
 			return err
@@ -360,7 +363,7 @@ func (t *tx) changeJob(text string, j *video.Job, release bool) error {
 
 // EndJob is video.Work.EndJob. Of two that end a job at the same time the second finds the row changed. A record that the books can never take is
 // set aside, as those of a journal are: the job ends all the same.
-func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
+func (s *Jobs) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 	tidy(&end.Item.Call)
 	post := func(t *tx, done *sealing) (err error) {
 		b := ledger.Batch{Node: ledger.EscrowOwner + j.ID, Items: []ledger.Recorded{end.Item}, Now: end.Now}
@@ -384,7 +387,7 @@ func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 }
 
 // endJob writes the end of a job, whose record post disposes of.
-func (s *Store) endJob(ctx context.Context, j *video.Job, end *video.End, post func(*tx, *sealing) error) error {
+func (s *Jobs) endJob(ctx context.Context, j *video.Job, end *video.End, post func(*tx, *sealing) error) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.changeJob(jobEnd, j, true); err != nil {
 			return err

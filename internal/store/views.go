@@ -20,12 +20,12 @@ func scanView(row Scanner) (v view.View, err error) {
 }
 
 // ListViews is view.Store.ListViews.
-func (s *Store) ListViews(ctx context.Context, user string) ([]view.View, error) {
-	return list(ctx, s, "store.ListViews", scanView, viewRead+` ORDER BY page, name`, user)
+func (s *Pages) ListViews(ctx context.Context, user string) ([]view.View, error) {
+	return list(ctx, s.db, "store.ListViews", scanView, viewRead+` ORDER BY page, name`, user)
 }
 
 // AddView is view.Store.AddView. The user's row is locked, so that views are counted one after another.
-func (s *Store) AddView(ctx context.Context, v view.View) error {
+func (s *Pages) AddView(ctx context.Context, v view.View) error {
 	const op = "store.AddView"
 	return s.write(ctx, func(t *tx) error {
 		var user string
@@ -50,7 +50,7 @@ func (t *tx) insertView(op string, v *view.View) error {
 }
 
 // ChangeView is view.Store.ChangeView. A new name is a new row, because a name that is taken must be refused by both databases alike.
-func (s *Store) ChangeView(ctx context.Context, user, id string, now time.Time, change func(*view.View) error) (v view.View, err error) {
+func (s *Pages) ChangeView(ctx context.Context, user, id string, now time.Time, change func(*view.View) error) (v view.View, err error) {
 	const op = "store.ChangeView"
 	err = s.write(ctx, func(t *tx) (err error) {
 		if v, err = scanView(t.lockedRow(viewRead+` AND id = $2`, user, id)); err != nil {
@@ -69,7 +69,7 @@ func (s *Store) ChangeView(ctx context.Context, user, id string, now time.Time, 
 }
 
 // DeleteView is view.Store.DeleteView.
-func (s *Store) DeleteView(ctx context.Context, user, id string) error {
+func (s *Pages) DeleteView(ctx context.Context, user, id string) error {
 	return s.write(ctx, func(t *tx) error {
 		err := t.one(`DELETE FROM views WHERE user_id = $1 AND id = $2`, user, id)
 		if errors.Is(err, sql.ErrNoRows) {

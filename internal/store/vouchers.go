@@ -45,7 +45,7 @@ func scanRedemption(row Scanner) (r voucher.Redemption, err error) {
 }
 
 // AddVouchers is voucher.Store.AddVouchers.
-func (s *Store) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey.Sum, e audit.Event) error {
+func (s *Payments) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey.Sum, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		if _, err := t.exec(voucherAdd, b.ID, int64(b.Amount), b.Codes, b.Uses, b.Note, b.Actor, b.CreatedAt.UnixMicro(), orNull(b.ExpiresAt), orNull(b.RevokedAt)); err != nil {
 			return err
@@ -58,13 +58,13 @@ func (s *Store) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey
 }
 
 // VoucherBatch is voucher.Store.VoucherBatch.
-func (s *Store) VoucherBatch(ctx context.Context, id string) (b voucher.Batch, err error) {
+func (s *Payments) VoucherBatch(ctx context.Context, id string) (b voucher.Batch, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { b, err = scanVouchers(row); return err }, voucherRead+`WHERE id = $1`, id)
 	return b, noneOf("store.VoucherBatch", "batch of vouchers", err)
 }
 
 // VoucherBatches is voucher.Store.VoucherBatches.
-func (s *Store) VoucherBatches(ctx context.Context, before string, limit int) ([]voucher.Batch, error) {
+func (s *Payments) VoucherBatches(ctx context.Context, before string, limit int) ([]voucher.Batch, error) {
 	at, id := int64(1)<<62, ""
 	if before != "" {
 		last, err := s.VoucherBatch(ctx, before)
@@ -73,11 +73,11 @@ func (s *Store) VoucherBatches(ctx context.Context, before string, limit int) ([
 		}
 		at, id = last.CreatedAt.UnixMicro(), last.ID
 	}
-	return list(ctx, s, "store.VoucherBatches", scanVouchers, voucherRead+`WHERE created_at < $1 OR created_at = $1 AND id < $2 ORDER BY created_at DESC, id DESC LIMIT $3`, at, id, limit)
+	return list(ctx, s.db, "store.VoucherBatches", scanVouchers, voucherRead+`WHERE created_at < $1 OR created_at = $1 AND id < $2 ORDER BY created_at DESC, id DESC LIMIT $3`, at, id, limit)
 }
 
 // RevokeVouchers is voucher.Store.RevokeVouchers.
-func (s *Store) RevokeVouchers(ctx context.Context, id string, now time.Time, e audit.Event) (b voucher.Batch, err error) {
+func (s *Payments) RevokeVouchers(ctx context.Context, id string, now time.Time, e audit.Event) (b voucher.Batch, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		var some int64
 		if err := t.lockedRow(`SELECT codes FROM voucher_batches WHERE id = $1`, id).Scan(&some); err != nil { // redemptions under way end before
@@ -97,7 +97,7 @@ func (s *Store) RevokeVouchers(ctx context.Context, id string, now time.Time, e 
 
 // RedeemVoucher is voucher.Store.RedeemVoucher. The wallet is locked first, as in all that moves money, then the batch: that of two accounts which
 // redeem the last use of a code, or of an account that redeems two codes, the second sees what the first has done.
-func (s *Store) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide func(*voucher.State) (*ledger.Posting, error)) (done voucher.Redemption, repeated bool, err error) {
+func (s *Payments) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide func(*voucher.State) (*ledger.Posting, error)) (done voucher.Redemption, repeated bool, err error) {
 	code := r.Code.String()
 	var known bool // read without a lock, so that guesses do not delay other accounts
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&known) }, `SELECT EXISTS (SELECT 1 FROM voucher_codes WHERE hash = $1)`, code)

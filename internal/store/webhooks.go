@@ -21,14 +21,14 @@ func insertDelivery(t *tx, d webhook.Delivery) error {
 }
 
 // AddDelivery is insertDelivery for an event without a change in the store.
-func (s *Store) AddDelivery(ctx context.Context, d webhook.Delivery) error {
+func (s *Notices) AddDelivery(ctx context.Context, d webhook.Delivery) error {
 	return s.write(ctx, func(t *tx) error { return insertDelivery(t, d) })
 }
 
 const isDue = `state = 'pending' AND next_at <= $1 AND leased_until <= $1`
 
 // ClaimDeliveries is webhook.Outbox.ClaimDeliveries. Two nodes that find the same row due meet at its lock, and the second leaves it.
-func (s *Store) ClaimDeliveries(ctx context.Context, now, until time.Time, perAccount, n int) (all []webhook.Delivery, err error) {
+func (s *Notices) ClaimDeliveries(ctx context.Context, now, until time.Time, perAccount, n int) (all []webhook.Delivery, err error) {
 	var some bool // asked first, because most of the time nothing is due and no transaction is needed
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE `+isDue+`)`, now.UnixMicro())
 	if err != nil || !some {
@@ -62,7 +62,7 @@ func scanDelivery(row Scanner) (d webhook.Delivery, err error) {
 }
 
 // EndDelivery is webhook.Outbox.EndDelivery.
-func (s *Store) EndDelivery(ctx context.Context, id string, fence int64, o webhook.Outcome) (done bool, err error) {
+func (s *Notices) EndDelivery(ctx context.Context, id string, fence int64, o webhook.Outcome) (done bool, err error) {
 	var ended sql.NullInt64
 	if o.State != webhook.Pending {
 		ended = micros(o.At)
@@ -78,7 +78,7 @@ func (s *Store) EndDelivery(ctx context.Context, id string, fence int64, o webho
 }
 
 // SweepDeliveries is webhook.Outbox.SweepDeliveries.
-func (s *Store) SweepDeliveries(ctx context.Context, before time.Time, n int) (gone int, err error) {
+func (s *Notices) SweepDeliveries(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		changed, err := t.exec(`DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)`,
 			before.UnixMicro(), n)
@@ -98,7 +98,7 @@ func scanSecret(row Scanner) (w webhook.Sealed, err error) {
 }
 
 // WebhookSecret is webhook.SecretStore.WebhookSecret.
-func (s *Store) WebhookSecret(ctx context.Context, account string) (w webhook.Sealed, err error) {
+func (s *Notices) WebhookSecret(ctx context.Context, account string) (w webhook.Sealed, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) { w, err = scanSecret(row); return err },
 		`SELECT `+secretColumns+` FROM webhook_secrets WHERE account = $1`, account)
 	return w, noSecret("store.WebhookSecret", err)
@@ -112,12 +112,12 @@ func noSecret(op string, err error) error {
 }
 
 // WebhookSecrets is webhook.SecretStore.WebhookSecrets.
-func (s *Store) WebhookSecrets(ctx context.Context) ([]webhook.Sealed, error) {
-	return list(ctx, s, "store.WebhookSecrets", scanSecret, `SELECT `+secretColumns+` FROM webhook_secrets ORDER BY account`)
+func (s *Notices) WebhookSecrets(ctx context.Context) ([]webhook.Sealed, error) {
+	return list(ctx, s.db, "store.WebhookSecrets", scanSecret, `SELECT `+secretColumns+` FROM webhook_secrets ORDER BY account`)
 }
 
 // InsertWebhookSecret is webhook.SecretStore.InsertWebhookSecret.
-func (s *Store) InsertWebhookSecret(ctx context.Context, account string, current []byte, now time.Time) error {
+func (s *Notices) InsertWebhookSecret(ctx context.Context, account string, current []byte, now time.Time) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO webhook_secrets (account, secret, created_at, updated_at) VALUES ($1, $2, $3, $3) ON CONFLICT (account) DO NOTHING`,
 			account, current, now.UnixMicro())
@@ -126,7 +126,7 @@ func (s *Store) InsertWebhookSecret(ctx context.Context, account string, current
 }
 
 // RotateWebhookSecret is webhook.SecretStore.RotateWebhookSecret.
-func (s *Store) RotateWebhookSecret(ctx context.Context, account string, current []byte, until, now time.Time, e audit.Event) error {
+func (s *Notices) RotateWebhookSecret(ctx context.Context, account string, current []byte, until, now time.Time, e audit.Event) error {
 	return s.write(ctx, func(t *tx) error {
 		_, err := t.exec(`INSERT INTO webhook_secrets AS w (account, secret, created_at, updated_at) VALUES ($1, $2, $3, $3)
 			ON CONFLICT (account) DO UPDATE SET previous = w.secret, previous_until = $4, secret = excluded.secret, updated_at = excluded.updated_at`,
@@ -139,7 +139,7 @@ func (s *Store) RotateWebhookSecret(ctx context.Context, account string, current
 }
 
 // RewrapWebhookSecret is webhook.SecretStore.RewrapWebhookSecret.
-func (s *Store) RewrapWebhookSecret(ctx context.Context, from, to webhook.Sealed) (done bool, err error) {
+func (s *Notices) RewrapWebhookSecret(ctx context.Context, from, to webhook.Sealed) (done bool, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		n, err := t.exec(`UPDATE webhook_secrets SET secret = $1, previous = $2 WHERE account = $3 AND secret = $4`, to.Current, to.Previous, from.Account, from.Current)
 		done = n == 1

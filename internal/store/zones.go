@@ -31,7 +31,7 @@ type knownZones struct {
 const zonesFor = zone.Ahead / 6
 
 // zonesNow are the zones by which calls are added up.
-func (s *Store) zonesNow(ctx context.Context) (zones, error) {
+func (s *db) zonesNow(ctx context.Context) (zones, error) {
 	now := s.now()
 	if k := s.zones.Load(); k != nil && now.Sub(k.read).Abs() < zonesFor {
 		return k.all, nil
@@ -66,7 +66,7 @@ func readZones(rows *sql.Rows, err error) (zones, error) {
 
 // Local is what a clock shows where a wallet's account is when the hour that has t begins, written as a time of UTC. It asks nothing: a
 // sign of life reads the zones in time.
-func (s *Store) Local(wallet string, t time.Time) time.Time {
+func (s *Ledger) Local(wallet string, t time.Time) time.Time {
 	k := s.zones.Load()
 	if k == nil {
 		return zone.History(nil).Local(t)
@@ -75,7 +75,16 @@ func (s *Store) Local(wallet string, t time.Time) time.Time {
 }
 
 // Zones is account.Store.Zones.
-func (s *Store) Zones(ctx context.Context, wallet string) (h zone.History, err error) {
+func (s *Accounts) Zones(ctx context.Context, wallet string) (zone.History, error) {
+	return s.zonesOf(ctx, wallet)
+}
+
+// Zones is report.Store.Zones.
+func (s *Ledger) Zones(ctx context.Context, wallet string) (zone.History, error) {
+	return s.zonesOf(ctx, wallet)
+}
+
+func (s *db) zonesOf(ctx context.Context, wallet string) (h zone.History, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		h, err = zonesIn(ctx, q, wallet)
 		return err
@@ -89,7 +98,7 @@ func zonesIn(ctx context.Context, q *sql.Tx, wallet string) (zone.History, error
 }
 
 // SetZone is account.Store.SetZone.
-func (s *Store) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
+func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
 	err = s.write(ctx, func(t *tx) error {
 		if _, err := t.lockWallet(wallet); err != nil {
 			return err

@@ -84,7 +84,7 @@ func (r *receiver) node(t *testing.T, s *store.Store, now func() time.Time) (end
 		Connect: time.Minute, FirstByte: time.Minute, Idle: time.Minute, Total: time.Minute, MaxBytes: 1,
 		Callbacks: fetch.Allowed{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, Roots: roots,
 	})
-	c := webhook.NewCourier(s, r.secrets, f, webhook.Config{
+	c := webhook.NewCourier(s.Notices, r.secrets, f, webhook.Config{
 		Now: now, Chance: func() float64 { return 0 }, Timeout: time.Minute, AtOnce: 4, Poll: 10 * time.Millisecond, KeepFor: time.Hour,
 		Report: func(what string, d webhook.Delivery, err error) { t.Errorf("%s: %s: %v", what, d.ID, err) },
 	})
@@ -109,10 +109,10 @@ func TestWhole(t *testing.T) {
 	s := open()
 	r := newReceiver(t)
 	ring := keys("a")
-	r.secrets = webhook.NewSecrets(s, func() *seal.Ring { return ring }, time.Now)
+	r.secrets = webhook.NewSecrets(s.Notices, func() *seal.Ring { return ring }, time.Now)
 	add := func(s *store.Store, id, account string) {
 		d := webhook.NewDelivery(id, account, r.URL+"/"+account, "video.generation.completed", []byte(`{"id":"x"}`), time.Now())
-		if err := s.AddDelivery(t.Context(), d); err != nil {
+		if err := s.Notices.AddDelivery(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,12 +127,12 @@ func TestWhole(t *testing.T) {
 
 	add(s, "again", "usr_1")
 	later := func() time.Time { return time.Now().Add(time.Hour) }
-	if _, err := s.ClaimDeliveries(t.Context(), time.Now(), time.Now().Add(time.Minute), 2, 1); err != nil { // by a node that dies
+	if _, err := s.Notices.ClaimDeliveries(t.Context(), time.Now(), time.Now().Add(time.Minute), 2, 1); err != nil { // by a node that dies
 		t.Fatal(err)
 	}
 	_ = s.Close()
 	again := open()
-	r.secrets = webhook.NewSecrets(again, func() *seal.Ring { return ring }, time.Now)
+	r.secrets = webhook.NewSecrets(again.Notices, func() *seal.Ring { return ring }, time.Now)
 	end := r.node(t, again, later)
 	r.wait(t, 1) // the first attempt, which fails
 	end()

@@ -92,7 +92,7 @@ func TestExport(t *testing.T) {
 			defer func() { _ = files.Close() }()
 			run := func(s export.Store, f export.Files, want export.Outcome) (export.Day, error) {
 				t.Helper()
-				d, outcome, err := export.Calls(t.Context(), s, f, day, "test")
+				d, outcome, err := export.Calls(t.Context(), store.Accounts, s, f, day, "test")
 				if outcome != want {
 					t.Errorf("%q with %v, want %q", outcome, err, want)
 				}
@@ -139,35 +139,35 @@ func TestExport(t *testing.T) {
 					t.Errorf("the file has %s, the accounts spent %s", cost, spent)
 				}
 			}
-			d, _ := run(store, files, export.Written)
+			d, _ := run(store.Ledger, files, export.Written)
 			check(d, 5)
-			d, _ = run(store, files, export.Unchanged)
+			d, _ = run(store.Ledger, files, export.Unchanged)
 			check(d, 5)
-			if _, err := run(altered{Store: store, more: 1}, files, ""); err == nil {
+			if _, err := run(altered{Store: store.Ledger, more: 1}, files, ""); err == nil {
 				t.Error("a call is missing, and nobody says so")
 			}
 			check(d, 5)
 			call(a, "test/next", http.StatusOK)
-			if _, err := run(store, full{files}, ""); !errors.Is(err, errFull) {
+			if _, err := run(store.Ledger, full{files}, ""); !errors.Is(err, errFull) {
 				t.Errorf("a full disk: %v", err)
 			}
 			if rows, _ := table(); rows != 5 {
 				t.Errorf("a full disk leaves %d rows", rows)
 			}
-			_, _ = run(altered{Store: store, kept: day.AddDate(0, 0, 1)}, files, export.Dropped)
-			d, _ = run(store, files, export.Written)
+			_, _ = run(altered{Store: store.Ledger, kept: day.AddDate(0, 0, 1)}, files, export.Dropped)
+			d, _ = run(store.Ledger, files, export.Written)
 			check(d, 6)
 			for _, rubbish := range []string{"", "{", `{"day":"2026-11-01"}`, `[1]`, `{"day":"` + day.Format(time.DateOnly) + `","calls":6,"cost_rub":"x","accounts":2,"bytes":1,"sha256":""}`} {
 				if err := os.WriteFile(filepath.Join(dir, export.ManifestKey(day)), []byte(rubbish), 0o600); err != nil {
 					t.Fatal(err)
 				}
-				d, _ = run(store, files, export.Written)
+				d, _ = run(store.Ledger, files, export.Written)
 				check(d, 6)
 			}
 			if err := os.Remove(filepath.Join(dir, export.CallsKey(day))); err != nil {
 				t.Fatal(err)
 			}
-			d, _ = run(store, files, export.Written)
+			d, _ = run(store.Ledger, files, export.Written)
 			check(d, 6)
 		})
 	}

@@ -120,7 +120,7 @@ func TestInvoices(t *testing.T) {
 	if is := do(desk, 200, "POST", "/api/admin/invoices/"+made.ID+"/refund", back).Data; is.Credited != "10000" {
 		t.Errorf("%+v", is)
 	}
-	if b, err := gw.Node.Admin().Store.Balance(t.Context(), walletOf(t, gw, o)); err != nil || b.Balance != 10_100*money.Ruble {
+	if b, err := gw.Node.Admin().Store.Ledger.Balance(t.Context(), walletOf(t, gw, o)); err != nil || b.Balance != 10_100*money.Ruble {
 		t.Errorf("%s, %v", b.Balance, err)
 	}
 	for body, status := range map[string]int{`{"statement": "!"}`: 400, `{"statement": "aGVsbG8="}`: 400, `{}`: 400, `{"statement": "` + strings.Repeat("A", 24<<20) + `"}`: 413} {
@@ -142,12 +142,12 @@ func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := invoice.NewManager(admin.Store, c)
+	m := invoice.NewManager(admin.Store.Payments, c)
 	wallet := walletOf(t, gw, o)
 	if _, err := m.Make(t.Context(), invoice.Order{Account: o.User, Wallet: wallet, Amount: 5 * money.Ruble}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Adjust(t.Context(), admin.Store, ledger.Adjustment{Wallet: wallet, ID: "past", Amount: -50_005_000_000, Reason: "calls of that month", Actor: audit.Actor{Name: "test"}}, then); err != nil {
+	if _, err := ledger.Adjust(t.Context(), admin.Store.Ledger, ledger.Adjustment{Wallet: wallet, ID: "past", Amount: -50_005_000_000, Reason: "calls of that month", Actor: audit.Actor{Name: "test"}}, then); err != nil {
 		t.Fatal(err)
 	}
 	month := invoice.MonthsOf(nil).Of(then)

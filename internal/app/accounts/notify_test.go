@@ -108,7 +108,7 @@ func TestNotifications(t *testing.T) {
 	})
 	o := gw.NewOwner(t, 10, apikey.NewKey{})
 	login := auth.Login{User: o.User, Email: "anna@example.org", Confirmed: true, CreatedAt: time.Now()}
-	if err := gw.Node.Admin().Store.AddLogin(t.Context(), login, "", audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.LoginAdded, Target: o.User}); err != nil {
+	if err := gw.Node.Admin().Store.People.AddLogin(t.Context(), login, "", audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.LoginAdded, Target: o.User}); err != nil {
 		t.Fatal(err)
 	}
 	secret := o.Pages.WebhookSecret(t)

@@ -87,7 +87,7 @@ func TestPagesAgree(t *testing.T) {
 	back.Store(0)
 	call(40)
 	o.Credits(t) // waits until the charges are posted
-	posted, err := ledger.GiveBack(t.Context(), gw.Node.Admin().Store, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
+	posted, err := ledger.GiveBack(t.Context(), gw.Node.Admin().Store.Ledger, ledger.Refund{ID: "r-1", Generation: dearest, Amount: dearestCost / 2, Reason: "=HYPERLINK(\"x\")", Actor: audit.Actor{Name: "test"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,16 +23,16 @@ func TestSetAsideChargesAreReported(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Position(t.Context(), "node_other"); err != nil {
+		if _, err := store.Ledger.Position(t.Context(), "node_other"); err != nil {
 			t.Fatal(err)
 		}
-		if ok, err := store.Live(t.Context(), "node_other", "", "life"); err != nil || !ok {
+		if ok, err := store.Ledger.Live(t.Context(), "node_other", "", "life"); err != nil || !ok {
 			t.Fatal(ok, err)
 		}
 		rec := ledger.Encode(ledger.Item{Call: record.Call{Generation: "gen-1", Wallet: "wal_1", Cost: 5, Settled: true}}).Record
 		for i := range int64(2) {
 			a := ledger.Aside{Node: "node_other", Position: i + 1, Generation: "gen-1", Wallet: "wal_1", Cost: 5, Reason: "out of range", Record: rec, At: time.Now()}
-			if _, err := store.SetAside(t.Context(), "life", i, &a); err != nil {
+			if _, err := store.Ledger.SetAside(t.Context(), "life", i, &a); err != nil {
 				t.Fatal(err)
 			}
 		}

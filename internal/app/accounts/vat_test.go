@@ -104,7 +104,7 @@ func TestVATOfStatements(t *testing.T) {
 		} else {
 			calls("22")
 			o.Credits(t) // waits until the charges are posted
-			posted, err := ledger.GiveBack(t.Context(), gw.Node.Admin().Store, ledger.Refund{ID: "r-1", Generation: last, Amount: 12_345, Reason: "r", Actor: audit.Actor{Name: "test"}}, time.Now())
+			posted, err := ledger.GiveBack(t.Context(), gw.Node.Admin().Store.Ledger, ledger.Refund{ID: "r-1", Generation: last, Amount: 12_345, Reason: "r", Actor: audit.Actor{Name: "test"}}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

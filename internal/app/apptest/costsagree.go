@@ -78,7 +78,7 @@ func (gw *Gateway) WantRollUp(t *testing.T, byModel map[string]money.Nano, reque
 		t.Fatalf("%d users, %v", len(users), err)
 	}
 	today := time.Now().UTC()
-	rows, err := o.Store.Activity(t.Context(), users[0].Wallet, "", today.AddDate(0, 0, -1).Format(time.DateOnly), today.Format(time.DateOnly))
+	rows, err := o.Store.Ledger.Activity(t.Context(), users[0].Wallet, "", today.AddDate(0, 0, -1).Format(time.DateOnly), today.Format(time.DateOnly))
 	if err != nil {
 		t.Fatal(err)
 	}

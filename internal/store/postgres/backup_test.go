@@ -31,7 +31,7 @@ func TestBackup(t *testing.T) {
 					Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: 10_000_000}}, Cost: money.Ruble / 100, Settled: true}
 				b.Items = append(b.Items, ledger.Encode(ledger.Item{Call: c}))
 			}
-			if _, err := s.Apply(t.Context(), &b); err != nil {
+			if _, err := s.Ledger.Apply(t.Context(), &b); err != nil {
 				applied <- err
 				return
 			}
@@ -55,11 +55,11 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := openDSN(t, copied)
-	r, err := ledger.Verify(t.Context(), restored, "", ledger.Anchor{}, time.Unix(1e9, 0))
+	r, err := ledger.Verify(t.Context(), restored.Ledger, "", ledger.Anchor{}, time.Unix(1e9, 0))
 	if err != nil || !r.OK() {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	if b, err := restored.Balance(t.Context(), w); err != nil || b.Charged < calls*money.Ruble/100 || b.Charged > batches*calls*money.Ruble/100 {
+	if b, err := restored.Ledger.Balance(t.Context(), w); err != nil || b.Charged < calls*money.Ruble/100 || b.Charged > batches*calls*money.Ruble/100 {
 		t.Errorf("%+v, %v", b, err)
 	}
 	if _, err := connect(t, copied).Exec(t.Context(), "UPDATE entries SET amount = 0"); err == nil {

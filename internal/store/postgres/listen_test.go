@@ -18,7 +18,7 @@ func TestLostListener(t *testing.T) {
 		t.Helper()
 		joined := make(chan struct{})
 		go func() { <-joined; how() }()
-		err := s.Listen(t.Context(), func() { close(joined) }, func(note string) { t.Errorf("heard %q", note) })
+		err := s.Nodes.Listen(t.Context(), func() { close(joined) }, func(note string) { t.Errorf("heard %q", note) })
 		if !fault.Is(err, fault.StorageUnavailable) {
 			t.Errorf("Listen: %v; want StorageUnavailable", err)
 		}
@@ -39,7 +39,7 @@ func TestLostListener(t *testing.T) {
 	line.silent.Unlock()
 
 	ctx, cancel := context.WithCancel(t.Context())
-	if err := s.Listen(ctx, cancel, func(string) {}); ctx.Err() == nil || err == nil {
+	if err := s.Nodes.Listen(ctx, cancel, func(string) {}); ctx.Err() == nil || err == nil {
 		t.Errorf("told to end: %v", err)
 	}
 }

@@ -100,7 +100,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Tell:      tell, Listen: e.listen,
 		Write: e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
 	}, o.now)
-	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
+	if err := errors.Join(s.Ledger.TakeOver(ctx), s.Ledger.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -76,7 +76,7 @@ func TestOpenAtOnce(t *testing.T) {
 				return
 			}
 			defer func() { _ = s.Close() }()
-			if _, err := s.ListUsers(context.Background()); err != nil {
+			if _, err := s.Accounts.ListUsers(context.Background()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -100,7 +100,7 @@ func TestInterruptedMigration(t *testing.T) {
 			cut++
 		}
 		s := openDSN(t, dsn)
-		checks, _, err := s.Checks(t.Context(), ledger.Anchor{})
+		checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,10 +20,10 @@ import (
 func wallet(t *testing.T, s *store.Store, name string) string {
 	t.Helper()
 	at := time.Unix(1e9, 0)
-	if err := s.CreateUser(t.Context(), account.User{ID: "usr_" + name, Name: name, Wallet: name, CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
+	if err := s.Accounts.CreateUser(t.Context(), account.User{ID: "usr_" + name, Name: name, Wallet: name, CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Credit(t.Context(), s, ledger.TopUp{Wallet: name, Source: "test", ExternalID: name, Amount: 100 * money.Ruble}, at); err != nil {
+	if _, err := ledger.Credit(t.Context(), s.Ledger, ledger.TopUp{Wallet: name, Source: "test", ExternalID: name, Amount: 100 * money.Ruble}, at); err != nil {
 		t.Fatal(err)
 	}
 	return name
@@ -32,10 +32,10 @@ func wallet(t *testing.T, s *store.Store, name string) string {
 // node makes a node known, and returns a request of it to borrow a ruble of a wallet.
 func node(t *testing.T, s *store.Store, id string) func(wallet string, lease int64) ledger.Borrow {
 	t.Helper()
-	if _, err := s.Position(t.Context(), id); err != nil {
+	if _, err := s.Ledger.Position(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	epoch, err := s.Join(t.Context(), id, time.Unix(1e9, 0))
+	epoch, err := s.Ledger.Join(t.Context(), id, time.Unix(1e9, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 	borrow := node(t, s, "node")
 	var back []ledger.Return
 	for i, w := range []string{first, second, third} {
-		if _, err := s.Borrow(t.Context(), borrow(w, int64(i+1))); err != nil {
+		if _, err := s.Ledger.Borrow(t.Context(), borrow(w, int64(i+1))); err != nil {
 			t.Fatal(err)
 		}
 		back = append(back, ledger.Return{Fund: ledger.Fund{Wallet: w}, Lease: int64(i + 1), Amount: money.Ruble})
@@ -111,7 +111,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 	lock(t, holder, second)
 	lock(t, other, third)
 	returned := make(chan error, 1)
-	go func() { returned <- s.Return(context.WithoutCancel(t.Context()), "node", back) }()
+	go func() { returned <- s.Ledger.Return(context.WithoutCancel(t.Context()), "node", back) }()
 	until(t, look, 1, waiting)
 	passed := make(chan struct{})
 	go func() {
@@ -126,7 +126,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []string{first, second, third} {
-		if b, err := s.Balance(t.Context(), w); err != nil || b.Leased != 0 {
+		if b, err := s.Ledger.Balance(t.Context(), w); err != nil || b.Leased != 0 {
 			t.Errorf("%s has %s leased, %v", w, b.Leased, err)
 		}
 	}
@@ -143,13 +143,13 @@ func TestImpatientCaller(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	began := time.Now()
-	if _, err := s.Borrow(ctx, borrow(w, 1)); !fault.Is(err, fault.StorageUnavailable) {
+	if _, err := s.Ledger.Borrow(ctx, borrow(w, 1)); !fault.Is(err, fault.StorageUnavailable) {
 		t.Fatalf("%v; want StorageUnavailable", err)
 	}
 	t.Logf("after %s", time.Since(began))
 	until(t, look, 0, waiting)
 	commit(t, tx)
-	if g, err := s.Borrow(t.Context(), borrow(w, 1)); err != nil || g.Granted != money.Ruble {
+	if g, err := s.Ledger.Borrow(t.Context(), borrow(w, 1)); err != nil || g.Granted != money.Ruble {
 		t.Fatalf("%+v, %v", g, err)
 	}
 }
@@ -164,7 +164,7 @@ func TestHangingUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	posted := make(chan error, 1)
 	go func() {
-		_, err := ledger.Credit(ctx, s, ledger.TopUp{Wallet: w, Source: "test", ExternalID: "late", Amount: money.Ruble}, time.Unix(1e9, 0))
+		_, err := ledger.Credit(ctx, s.Ledger, ledger.TopUp{Wallet: w, Source: "test", ExternalID: "late", Amount: money.Ruble}, time.Unix(1e9, 0))
 		posted <- err
 	}()
 	until(t, look, 1, waiting)
@@ -184,12 +184,12 @@ func TestStatementTimeout(t *testing.T) {
 	if _, err := tx.Exec(t.Context(), "LOCK TABLE users, audit, entries IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.ListUsers(t.Context()); !fault.Is(err, fault.StorageUnavailable) {
+	if _, err := s.Accounts.ListUsers(t.Context()); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("%v; want StorageUnavailable", err)
 	}
 	checked := make(chan error, 1)
 	go func() {
-		_, _, err := s.Checks(context.WithoutCancel(t.Context()), ledger.Anchor{})
+		_, _, err := s.Ledger.Checks(context.WithoutCancel(t.Context()), ledger.Anchor{})
 		checked <- err
 	}()
 	until(t, look, 1, waiting)
@@ -213,7 +213,7 @@ func TestFrozenTransaction(t *testing.T) {
 		t.Fatal(err)
 	}
 	lock(t, tx, w)
-	if g, err := s.Borrow(t.Context(), borrow(w, 1)); err != nil || g.Granted != money.Ruble {
+	if g, err := s.Ledger.Borrow(t.Context(), borrow(w, 1)); err != nil || g.Granted != money.Ruble {
 		t.Fatalf("%+v, %v", g, err)
 	}
 	if err := tx.Commit(t.Context()); err == nil {
@@ -230,22 +230,22 @@ func TestServerReturns(t *testing.T) {
 	borrow := node(t, s, "node")
 	held := money.Nano(0)
 	for name, stop := range map[string]func(testing.TB){"stopped": server.Stop, "killed": server.Kill} {
-		if _, err := s.Borrow(t.Context(), borrow(w, 1)); err != nil {
+		if _, err := s.Ledger.Borrow(t.Context(), borrow(w, 1)); err != nil {
 			t.Fatal(err)
 		}
 		held += money.Ruble
 		stop(t)
 		for _, ask := range []func() error{
-			func() error { _, err := s.Borrow(t.Context(), borrow(w, 1)); return err },
-			func() error { _, err := s.Balance(t.Context(), w); return err },
-			func() error { _, _, err := s.Checks(t.Context(), ledger.Anchor{}); return err },
+			func() error { _, err := s.Ledger.Borrow(t.Context(), borrow(w, 1)); return err },
+			func() error { _, err := s.Ledger.Balance(t.Context(), w); return err },
+			func() error { _, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}); return err },
 		} {
 			if err := ask(); !fault.Is(err, fault.StorageUnavailable) {
 				t.Errorf("%s: %v; want StorageUnavailable", name, err)
 			}
 		}
 		server.Start(t)
-		if b, err := s.Balance(t.Context(), w); err != nil || b.Leased != held {
+		if b, err := s.Ledger.Balance(t.Context(), w); err != nil || b.Leased != held {
 			t.Errorf("%s: %s leased, want %s; %v", name, b.Leased, held, err)
 		}
 	}

@@ -103,13 +103,13 @@ func TestSilentNetwork(t *testing.T) {
 		return ask(ctx)
 	}
 	calls := map[string]func(ctx context.Context) error{
-		"borrow": func(ctx context.Context) error { _, err := s.Borrow(ctx, borrow(w, 1)); return err },
+		"borrow": func(ctx context.Context) error { _, err := s.Ledger.Borrow(ctx, borrow(w, 1)); return err },
 		"balance": func(ctx context.Context) error {
-			_, err := s.Balance(ctx, w)
+			_, err := s.Ledger.Balance(ctx, w)
 			return err
 		},
 		"apply": func(ctx context.Context) error {
-			_, err := s.Apply(ctx, &ledger.Batch{Node: "node", From: 7, To: 8, Now: time.Unix(1e9, 0)})
+			_, err := s.Ledger.Apply(ctx, &ledger.Batch{Node: "node", From: 7, To: 8, Now: time.Unix(1e9, 0)})
 			return err
 		},
 	}

@@ -28,7 +28,7 @@ func TestUnpacking(t *testing.T) {
 		}
 		return n
 	})
-	if _, n, _, err := from.UnpackCalls(t.Context(), store.Unpacked{}, 50); err != nil || n != 50 {
+	if _, n, _, err := from.Ledger.UnpackCalls(t.Context(), store.Unpacked{}, 50); err != nil || n != 50 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	again, _ := openStore(t)
@@ -36,7 +36,7 @@ func TestUnpacking(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range calls {
-		if _, _, err := again.Call(t.Context(), id[0], id[1]); err != nil {
+		if _, _, err := again.Ledger.Call(t.Context(), id[0], id[1]); err != nil {
 			t.Error(err)
 		}
 	}

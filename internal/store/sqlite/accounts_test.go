@@ -19,7 +19,7 @@ import (
 func TestNoKeyTextInTheFile(t *testing.T) {
 	t.Parallel()
 	s, path := openStore(t)
-	m := account.NewManager(s, nil, func() time.Time { return time.Unix(1e9, 0) })
+	m := account.NewManager(s.Accounts, nil, func() time.Time { return time.Unix(1e9, 0) })
 	first, err := m.Bootstrap(t.Context(), "Anna")
 	if err != nil || first == nil {
 		t.Fatalf("Bootstrap: %v, %v", first, err)

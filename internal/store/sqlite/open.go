@@ -81,7 +81,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		Places: readers(), Read: e.read, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true}, Sorts: true, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
 		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Shrink: e.shrink, Size: `SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()`, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
 	}, o.now)
-	if err := errors.Join(s.TakeOver(ctx), s.FillRollUps(ctx)); err != nil {
+	if err := errors.Join(s.Ledger.TakeOver(ctx), s.Ledger.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil

@@ -44,27 +44,27 @@ func TestDeletedContentIsGoneFromTheDisk(t *testing.T) {
 	for i, size := range sizes {
 		text := append(append([]byte(`[{"text":"`), bytes.Repeat(append(canary(i), ' '), size/20+1)...), `"}]`...)
 		r := &history.Response{Account: "usr_1", ID: "resp_" + string(rune('a'+i)), Status: history.Completed, Object: text, Input: text, Output: text, CreatedAt: at, ExpiresAt: at.Add(time.Duration(i) * time.Hour)}
-		if _, err := s.KeepResponse(t.Context(), r); err != nil {
+		if _, err := s.Pages.KeepResponse(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
 		e := idempotency.Entry{User: "usr_1", Name: "n" + string(rune('a'+i)), Hash: "h", Generation: "gen", Owner: "o", CreatedAt: at, StaleAt: at.Add(time.Hour), ExpiresAt: at.Add(time.Minute)}
-		if _, err := s.BeginIdempotent(t.Context(), e, idempotency.Bounds{Entries: 100, Bytes: 1 << 30}); err != nil {
+		if _, err := s.Pages.BeginIdempotent(t.Context(), e, idempotency.Bounds{Entries: 100, Bytes: 1 << 30}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.FinishIdempotent(t.Context(), e.User, e.Name, e.Generation, idempotency.Answer{Status: 200, Type: "application/json", Body: text}); err != nil {
+		if _, err := s.Pages.FinishIdempotent(t.Context(), e.User, e.Name, e.Generation, idempotency.Answer{Status: 200, Type: "application/json", Body: text}); err != nil {
 			t.Fatal(err)
 		}
 		if !has(canary(i)) {
 			t.Fatalf("%d bytes were never on the disk: this test would see nothing", size)
 		}
 	}
-	if done, err := s.DeleteResponse(t.Context(), "usr_1", "resp_d"); err != nil || !done {
+	if done, err := s.Pages.DeleteResponse(t.Context(), "usr_1", "resp_d"); err != nil || !done {
 		t.Fatal(done, err)
 	}
-	if n, err := s.SweepResponses(t.Context(), at.Add(90*time.Minute), bounds, 100); err != nil || n != 2 {
+	if n, err := s.Pages.SweepResponses(t.Context(), at.Add(90*time.Minute), bounds, 100); err != nil || n != 2 {
 		t.Fatal(n, err)
 	}
-	if n, err := s.SweepIdempotent(t.Context(), at.Add(2*time.Minute), 100); err != nil || n != len(sizes) {
+	if n, err := s.Pages.SweepIdempotent(t.Context(), at.Add(2*time.Minute), 100); err != nil || n != len(sizes) {
 		t.Fatal(n, err)
 	}
 	for i, size := range sizes {

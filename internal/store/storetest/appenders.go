@@ -25,10 +25,10 @@ func Appenders(t *testing.T, nodes []*store.Store) {
 	wallet := func(i int) string { return fmt.Sprint("wal_", i%wallets) }
 	for i := range wallets {
 		u := account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: wallet(i), CreatedAt: at}
-		if err := nodes[0].CreateUser(ctx, u, audit.Event{Action: audit.UserCreated}); err != nil {
+		if err := nodes[0].Accounts.CreateUser(ctx, u, audit.Event{Action: audit.UserCreated}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ledger.Credit(ctx, nodes[0], ledger.TopUp{Wallet: u.Wallet, Source: "test", ExternalID: fmt.Sprint("first-", i), Amount: 1000}, at); err != nil {
+		if _, err := ledger.Credit(ctx, nodes[0].Ledger, ledger.TopUp{Wallet: u.Wallet, Source: "test", ExternalID: fmt.Sprint("first-", i), Amount: 1000}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -46,7 +46,7 @@ func Appenders(t *testing.T, nodes []*store.Store) {
 		}
 	}
 	for n, node := range nodes {
-		if _, err := node.Position(ctx, fmt.Sprint("node-", n)); err != nil {
+		if _, err := node.Ledger.Position(ctx, fmt.Sprint("node-", n)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -58,29 +58,29 @@ func Appenders(t *testing.T, nodes []*store.Store) {
 				Cost: 3, Settled: true, Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: 3}}}
 			b.Items = append(b.Items, ledger.Encode(ledger.Item{Call: c}))
 		}
-		to, err := node.Apply(ctx, &b)
+		to, err := node.Ledger.Apply(ctx, &b)
 		if err == nil && to != b.To {
 			err = fmt.Errorf("the position is %d", to)
 		}
 		return err
 	})
 	each("top-up", func(node *store.Store, n, round int) error {
-		_, err := ledger.Credit(ctx, node, ledger.TopUp{Wallet: wallet(n + round), Source: "test", ExternalID: fmt.Sprintf("%d-%d", n, round), Amount: 10}, at)
+		_, err := ledger.Credit(ctx, node.Ledger, ledger.TopUp{Wallet: wallet(n + round), Source: "test", ExternalID: fmt.Sprintf("%d-%d", n, round), Amount: 10}, at)
 		return err
 	})
 	each("adjustment", func(node *store.Store, n, round int) error {
-		_, err := ledger.Adjust(ctx, node, ledger.Adjustment{Wallet: wallet(2*n + round), ID: fmt.Sprintf("%d-%d", n, round), Amount: 2, Reason: "because"}, at)
+		_, err := ledger.Adjust(ctx, node.Ledger, ledger.Adjustment{Wallet: wallet(2*n + round), ID: fmt.Sprintf("%d-%d", n, round), Amount: 2, Reason: "because"}, at)
 		return err
 	})
 	each("the same top-up", func(node *store.Store, _, round int) error { // by all nodes at once: it is posted once
-		_, err := ledger.Credit(ctx, node, ledger.TopUp{Wallet: wallet(round), Source: "same", ExternalID: fmt.Sprint(round), Amount: 5}, at)
+		_, err := ledger.Credit(ctx, node.Ledger, ledger.TopUp{Wallet: wallet(round), Source: "same", ExternalID: fmt.Sprint(round), Amount: 5}, at)
 		return err
 	})
 	each("verify", func(node *store.Store, _, round int) error { // next to live nodes the books are whole at each moment
 		if round%4 != 0 {
 			return nil
 		}
-		r, err := ledger.Verify(ctx, node, "", ledger.Anchor{}, at)
+		r, err := ledger.Verify(ctx, node.Ledger, "", ledger.Anchor{}, at)
 		for _, c := range r.Checks {
 			if !c.OK {
 				t.Errorf("%s: %s", c.Name, c.Detail)
@@ -89,7 +89,7 @@ func Appenders(t *testing.T, nodes []*store.Store) {
 		return err
 	})
 	all.Wait()
-	r, err := ledger.Verify(ctx, nodes[0], "", ledger.Anchor{}, at)
+	r, err := ledger.Verify(ctx, nodes[0].Ledger, "", ledger.Anchor{}, at)
 	if err != nil {
 		t.Fatal(err)
 	}

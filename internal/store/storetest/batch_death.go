@@ -193,7 +193,7 @@ func (o *batchFixture) oneDeath(dir string, other *ledger.Book, at int, after, t
 	what := fmt.Sprintf("act %d, after %t, takeover %t, cancel %t, native %t", at, after, takeover, cancel, native)
 	c := o.author(100 * ruble)
 	book := o.start(o.config(dir))
-	m := &mortalOffice{Store: o.store, files: o.files, at: at, after: after}
+	m := &mortalOffice{Store: o.store.Jobs, files: o.files, at: at, after: after}
 	var shop *shop
 	if native {
 		shop = newShop()
@@ -224,7 +224,7 @@ func (o *batchFixture) oneDeath(dir string, other *ledger.Book, at int, after, t
 		defer func() { _ = next.Abandon() }()
 	}
 	heir := o.clerk(next, shop.join(nil))
-	list := must(o.store.Batches(o.ctx, batch.Query{User: c.User, Limit: 5}))
+	list := must(o.store.Jobs.Batches(o.ctx, batch.Query{User: c.User, Limit: 5}))
 	if len(list) == 0 { // it died before there was one
 		heir.step()
 		o.wantCharged(next, c.Wallet, 100*ruble, 0)
@@ -277,7 +277,7 @@ func (o *batchFixture) oneDeath(dir string, other *ledger.Book, at int, after, t
 		t.Fatalf("%s: the provider made %d batches", what, shop.made)
 	}
 	heir.Sweep(o.ctx)
-	if items := must(o.store.Items(o.ctx, b.ID, 0, 100, false)); len(items) != 0 {
+	if items := must(o.store.Jobs.Items(o.ctx, b.ID, 0, 100, false)); len(items) != 0 {
 		t.Fatalf("%s: %d lines are left", what, len(items))
 	}
 	return lived
@@ -290,7 +290,7 @@ func lostBatchAnswers(t *testing.T, o *batchFixture) {
 		for _, after := range []bool{false, true} {
 			what := fmt.Sprintf("act %d, after %t", at, after)
 			c := o.author(100 * ruble)
-			m := &mortalOffice{Store: o.store, files: o.files, at: at, after: after, lossy: true}
+			m := &mortalOffice{Store: o.store.Jobs, files: o.files, at: at, after: after, lossy: true}
 			k := o.clerk(book, func(d *batch.Deps, _ *batch.Config) { d.Store, d.Contents = m, m })
 			f, err := k.AddFile(o.ctx, batch.NewFile{User: c.User, Purpose: batch.PurposeInput, Content: strings.NewReader(requests(deathLines))})
 			var b *batch.Batch
@@ -356,7 +356,7 @@ func batchCharges(t *testing.T, o *batchFixture) {
 		if err := book.Flush(o.ctx); err != nil {
 			r.Fatal(err)
 		}
-		if got := must(o.store.Balance(o.ctx, c.Wallet)); got.Charged != done.Cost {
+		if got := must(o.store.Ledger.Balance(o.ctx, c.Wallet)); got.Charged != done.Cost {
 			r.Fatalf("charged %s, want %s", got.Charged, done.Cost)
 		}
 	})

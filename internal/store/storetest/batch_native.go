@@ -351,7 +351,7 @@ func gatherNeighbours(t *testing.T, o *batchFixture) {
 	if shop.made < lines*len("body 10")/share || k.answers.alone != 0 {
 		t.Errorf("%d parts, %d requests by themselves", shop.made, k.answers.alone)
 	}
-	o.wantCharged(k.book, greedy.Wallet, 100*ruble, lines*lineCost, must(k.Get(o.ctx, greedy.User, must(o.store.Batches(o.ctx, batch.Query{User: greedy.User, Limit: 1}))[0].ID, batch.Requests)))
+	o.wantCharged(k.book, greedy.Wallet, 100*ruble, lines*lineCost, must(k.Get(o.ctx, greedy.User, must(o.store.Jobs.Batches(o.ctx, batch.Query{User: greedy.User, Limit: 1}))[0].ID, batch.Requests)))
 }
 
 // storedParts checks parts as a store keeps them.
@@ -362,58 +362,58 @@ func storedParts(t *testing.T, o *batchFixture) {
 	if err := o.addBatch(b, 10); err != nil {
 		t.Fatal(err)
 	}
-	claimed := must(o.store.ClaimBatches(o.ctx, book.Node(), book.Epoch(), o.clock.Now().Add(time.Hour), 10, nil))
+	claimed := must(o.store.Jobs.ClaimBatches(o.ctx, book.Node(), book.Epoch(), o.clock.Now().Add(time.Hour), 10, nil))
 	i := slices.IndexFunc(claimed, func(x *batch.Batch) bool { return x.ID == b.ID })
 	b = claimed[i]
 	b.State = batch.InProgress
-	if err := o.store.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
 		t.Fatal(err)
 	}
 	p := &batch.Part{ID: apikey.NewID(batch.PartPrefix), Endpoint: "ep", Path: "/p", State: batch.PartIntended, Lines: 2, CreatedAt: o.clock.Now().UTC().Truncate(time.Microsecond)}
 	items := []*batch.Item{{Line: 3, CustomID: "c", Generation: "gen-3", Terms: "t1", Offset: 9, Length: 4}, {Line: 1, CustomID: "a", Generation: "gen-1", Length: 4}}
-	if err := o.store.AddPart(o.ctx, b, p, items, map[string][]byte{"t1": []byte("with \x00 this"), "t2": {}}); err != nil {
+	if err := o.store.Jobs.AddPart(o.ctx, b, p, items, map[string][]byte{"t1": []byte("with \x00 this"), "t2": {}}); err != nil {
 		t.Fatal(err)
 	}
 	p.State, p.Upstream = batch.PartSubmitted, "up/1"
-	if err := o.store.KeepPart(o.ctx, b, p); err != nil {
+	if err := o.store.Jobs.KeepPart(o.ctx, b, p); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{"t1": "with \x00 this", "t2": ""} {
-		if got := must(o.store.Terms(o.ctx, b.ID, name)); string(got) != want {
+		if got := must(o.store.Jobs.Terms(o.ctx, b.ID, name)); string(got) != want {
 			t.Errorf("terms %s: %q", name, got)
 		}
 	}
-	if _, err := o.store.Terms(o.ctx, b.ID, "t3"); !fault.Is(err, fault.NotFound) {
+	if _, err := o.store.Jobs.Terms(o.ctx, b.ID, "t3"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("terms that are not there: %v", err)
 	}
-	if got := must(o.store.Parts(o.ctx, b.ID)); len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(*p) {
+	if got := must(o.store.Jobs.Parts(o.ctx, b.ID)); len(got) != 1 || fmt.Sprint(got[0]) != fmt.Sprint(*p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
-	for _, it := range must(o.store.Items(o.ctx, b.ID, 0, 10, false)) {
+	for _, it := range must(o.store.Jobs.Items(o.ctx, b.ID, 0, 10, false)) {
 		if it.Part != p.ID || it.Stage != batch.Waiting || it.Terms != map[int64]string{3: "t1"}[it.Line] {
 			t.Errorf("%+v", it)
 		}
 	}
 	stale := *b
 	stale.Fence--
-	for what, err := range map[string]error{"AddPart": o.store.AddPart(o.ctx, &stale, &batch.Part{ID: "bp_other", State: batch.PartIntended, Lines: 1}, items, nil), "KeepPart": o.store.KeepPart(o.ctx, &stale, p)} {
+	for what, err := range map[string]error{"AddPart": o.store.Jobs.AddPart(o.ctx, &stale, &batch.Part{ID: "bp_other", State: batch.PartIntended, Lines: 1}, items, nil), "KeepPart": o.store.Jobs.KeepPart(o.ctx, &stale, p)} {
 		if !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s of a worker that lost its claim: %v", what, err)
 		}
 	}
 	now := b.State
 	b.State = batch.Cancelling
-	if err := o.store.KeepBatch(o.ctx, b, now, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, b, now, false); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.store.AddPart(o.ctx, b, &batch.Part{ID: "bp_late", State: batch.PartIntended, Lines: 1}, items, nil); !fault.Is(err, fault.Conflict) {
+	if err := o.store.Jobs.AddPart(o.ctx, b, &batch.Part{ID: "bp_late", State: batch.PartIntended, Lines: 1}, items, nil); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a part of a batch that is cancelled: %v", err)
 	}
 	answered := *items[0]
-	if answered.Part = p.ID; o.store.StartItem(o.ctx, b, &answered) != nil {
+	if answered.Part = p.ID; o.store.Jobs.StartItem(o.ctx, b, &answered) != nil {
 		t.Error("the answer of a provider cannot be paid in a batch that is cancelled")
 	}
-	if alone := *items[1]; !fault.Is(o.store.StartItem(o.ctx, b, &alone), fault.Conflict) {
+	if alone := *items[1]; !fault.Is(o.store.Jobs.StartItem(o.ctx, b, &alone), fault.Conflict) {
 		t.Error("a line is called in a batch that is cancelled")
 	}
 }

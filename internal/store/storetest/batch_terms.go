@@ -83,8 +83,8 @@ func nativeTerms(t *testing.T, o *batchFixture) {
 				t.Errorf("%s, %s: %d were paid, %d batches: %+v", name, next, paid, shop.made, b)
 			}
 			o.wantCharged(book, c.Wallet, 100*ruble, 3*lineCost, b)
-			for _, it := range must(o.store.Items(o.ctx, b.ID, 0, 10, false)) {
-				if _, err := o.store.Terms(o.ctx, b.ID, it.Terms); !fault.Is(err, fault.NotFound) {
+			for _, it := range must(o.store.Jobs.Items(o.ctx, b.ID, 0, 10, false)) {
+				if _, err := o.store.Jobs.Terms(o.ctx, b.ID, it.Terms); !fault.Is(err, fault.NotFound) {
 					t.Errorf("%s, %s: terms are left: %v", name, next, err)
 				}
 			}
@@ -127,20 +127,20 @@ func leftParts(t *testing.T, o *batchFixture) {
 		t.Fatal(err)
 	}
 	now := o.clock.Now().UTC().Truncate(time.Microsecond)
-	b = must(o.store.ClaimBatches(o.ctx, book.Node(), book.Epoch(), now.Add(time.Hour), 10, nil))[0]
+	b = must(o.store.Jobs.ClaimBatches(o.ctx, book.Node(), book.Epoch(), now.Add(time.Hour), 10, nil))[0]
 	b.State = batch.InProgress
-	if err := o.store.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
 		t.Fatal(err)
 	}
 	ids := []string{"bp_1", "bp_2", "bp_3"}
 	for i, id := range ids {
 		p := &batch.Part{ID: id, Endpoint: "ep", Path: "/p", State: batch.PartIntended, Lines: 1, CreatedAt: now}
-		if err := o.store.AddPart(o.ctx, b, p, []*batch.Item{{Line: int64(i + 1), CustomID: id, Generation: "gen-" + id, Terms: "t"}}, map[string][]byte{"t": []byte("x")}); err != nil {
+		if err := o.store.Jobs.AddPart(o.ctx, b, p, []*batch.Item{{Line: int64(i + 1), CustomID: id, Generation: "gen-" + id, Terms: "t"}}, map[string][]byte{"t": []byte("x")}); err != nil {
 			t.Fatal(err)
 		}
 		if i < 2 {
 			p.State, p.ClearAt = batch.PartEnded, now
-			if err := o.store.KeepPart(o.ctx, b, p); err != nil {
+			if err := o.store.Jobs.KeepPart(o.ctx, b, p); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -148,7 +148,7 @@ func leftParts(t *testing.T, o *batchFixture) {
 	pause := func(tries int64) time.Duration { return time.Duration(tries+1) * time.Minute }
 	left := func(at time.Time, n int) (got string) {
 		t.Helper()
-		for _, p := range must(o.store.LeftParts(o.ctx, at, n, pause)) {
+		for _, p := range must(o.store.Jobs.LeftParts(o.ctx, at, n, pause)) {
 			got += fmt.Sprint(p.ID, " ", p.Clears, " ", p.ClearAt.Sub(now), "; ")
 		}
 		return got
@@ -168,45 +168,45 @@ func leftParts(t *testing.T, o *batchFixture) {
 			t.Errorf("step %d: %q, want %q", i, got, step.want)
 		}
 	}
-	if err := o.store.ClearedPart(o.ctx, "bp_1"); err != nil {
+	if err := o.store.Jobs.ClearedPart(o.ctx, "bp_1"); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"bp_1", "bp_3"} { // only parts that have ended are left
-		if err := o.store.LeavePart(o.ctx, &batch.Part{ID: id, Upstream: "up"}, now); err != nil {
+		if err := o.store.Jobs.LeavePart(o.ctx, &batch.Part{ID: id, Upstream: "up"}, now); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if got := left(now, 5); got != "bp_1 1 1m0s; " {
 		t.Errorf("a part that a provider has after all: %q", got)
 	}
-	if got := must(o.store.Parts(o.ctx, b.ID)); len(got) != 3 || got[0].Upstream != "up" || got[2].Upstream != "" {
+	if got := must(o.store.Jobs.Parts(o.ctx, b.ID)); len(got) != 3 || got[0].Upstream != "up" || got[2].Upstream != "" {
 		t.Errorf("%+v", got)
 	}
 
 	// The end of a batch, and its deletion, do not make a store forget what providers keep of it.
 	b.State = batch.Cancelling
-	if err := o.store.KeepBatch(o.ctx, b, batch.InProgress, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, b, batch.InProgress, false); err != nil {
 		t.Fatal(err)
 	}
 	b.State, b.EndedAt = batch.CancelledS, now
-	if err := o.store.EndBatch(o.ctx, b, batch.Cancelling, nil); err != nil {
+	if err := o.store.Jobs.EndBatch(o.ctx, b, batch.Cancelling, nil); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.store.Terms(o.ctx, b.ID, "t"); !fault.Is(err, fault.NotFound) {
+	if _, err := o.store.Jobs.Terms(o.ctx, b.ID, "t"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("terms of a batch that has ended: %v", err)
 	}
-	if err := o.store.DeleteBatch(o.ctx, b.User, b.ID, b.Shape); err != nil {
+	if err := o.store.Jobs.DeleteBatch(o.ctx, b.User, b.ID, b.Shape); err != nil {
 		t.Fatal(err)
 	}
 	if got := left(now.Add(time.Hour), 5); got != "bp_1 2 1h2m0s; bp_2 3 1h3m0s; " {
 		t.Errorf("of a batch that was deleted: %q", got)
 	}
 	for _, id := range ids[:2] {
-		if err := o.store.ClearedPart(context.WithoutCancel(o.ctx), id); err != nil {
+		if err := o.store.Jobs.ClearedPart(context.WithoutCancel(o.ctx), id); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got := must(o.store.Parts(o.ctx, b.ID)); len(got) != 0 {
+	if got := must(o.store.Jobs.Parts(o.ctx, b.ID)); len(got) != 0 {
 		t.Errorf("%+v", got)
 	}
 }

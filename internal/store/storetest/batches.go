@@ -264,7 +264,7 @@ type clerk struct {
 func (o *batchFixture) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch.Config)) *clerk {
 	k := &clerk{o: o, book: book, pace: pace{clock: o.clock}}
 	k.answers = &answers{o: o, book: book, pace: &k.pace}
-	d := batch.Deps{Store: o.store, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
+	d := batch.Deps{Store: o.store.Jobs, Contents: o.files, Member: book, Wire: writtenLine{}, Defaults: func(d apikey.Defaults) (*apikey.Defaults, error) { return &d, nil },
 		Caller: func(_ context.Context, key string) (*apikey.Caller, error) {
 			if c, ok := o.keys.Load(key); ok {
 				return c.(*apikey.Caller), nil
@@ -405,7 +405,7 @@ func (o *batchFixture) wantCharged(book *ledger.Book, wallet string, credited, c
 	if err := book.Flush(o.ctx); err != nil {
 		o.t.Fatal(err)
 	}
-	got, err := o.store.Balance(o.ctx, wallet)
+	got, err := o.store.Ledger.Balance(o.ctx, wallet)
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -503,7 +503,7 @@ func someBatch(o *batchFixture, c *apikey.Caller, id string) *batch.Batch {
 }
 
 func (o *batchFixture) addBatch(b *batch.Batch, limit int64) error {
-	return o.store.AddBatch(o.ctx, b, &batch.File{ID: b.Input, User: b.User, Purpose: batch.PurposeInput, Hidden: true, CreatedAt: b.CreatedAt, ExpiresAt: b.ExpiresAt}, limit)
+	return o.store.Jobs.AddBatch(o.ctx, b, &batch.File{ID: b.Input, User: b.User, Purpose: batch.PurposeInput, Hidden: true, CreatedAt: b.CreatedAt, ExpiresAt: b.ExpiresAt}, limit)
 }
 
 func batchRoundTrip(t *testing.T, o *batchFixture) {
@@ -512,27 +512,27 @@ func batchRoundTrip(t *testing.T, o *batchFixture) {
 	if err := o.addBatch(b, 10); err != nil {
 		t.Fatal(err)
 	}
-	got := must(o.store.Batch(o.ctx, c.User, b.ID, batch.Messages))
+	got := must(o.store.Jobs.Batch(o.ctx, c.User, b.ID, batch.Messages))
 	if diff := cmp.Diff(b, got); diff != "" {
 		t.Fatal(diff)
 	}
 	node := o.node()
-	claimed := must(o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 10, nil))
+	claimed := must(o.store.Jobs.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 10, nil))
 	if len(claimed) != 1 || claimed[0].Fence != 1 {
 		t.Fatalf("%+v", claimed)
 	}
 	b = claimed[0]
 	b.State, b.StartedAt, b.Total, b.Paused = batch.InProgress, o.clock.Now().UTC().Truncate(time.Microsecond), 10, "reason"
-	if err := o.store.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, b, batch.Validating, false); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(b, must(o.store.OwnBatch(o.ctx, b.ID, b.Fence))); diff != "" {
+	if diff := cmp.Diff(b, must(o.store.Jobs.OwnBatch(o.ctx, b.ID, b.Fence))); diff != "" {
 		t.Fatal(diff)
 	}
-	if found := must(o.store.HasBatch(o.ctx, c.Wallet, b.Generation)); !found {
+	if found := must(o.store.Jobs.HasBatch(o.ctx, c.Wallet, b.Generation)); !found {
 		t.Error("the request that made it is not found")
 	}
-	if found := must(o.store.HasBatch(o.ctx, "wal_x", b.Generation)); found {
+	if found := must(o.store.Jobs.HasBatch(o.ctx, "wal_x", b.Generation)); found {
 		t.Error("it is found by another wallet")
 	}
 }
@@ -640,16 +640,16 @@ func illegalBatchStates(t *testing.T, o *batchFixture) {
 			if err := o.addBatch(b, 10); err != nil {
 				t.Fatal(err)
 			}
-			claimed := must(o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 1, nil))
+			claimed := must(o.store.Jobs.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 1, nil))
 			b = claimed[0]
 			b.State, b.DueAt = next, time.Time{}
-			err := o.store.KeepBatch(o.ctx, b, from, true)
+			err := o.store.Jobs.KeepBatch(o.ctx, b, from, true)
 			if ok := from == next || from.To(next); ok != (err == nil) {
 				t.Errorf("%s to %s: %v", from, next, err)
 			}
 			if err != nil {
 				b.State = from
-				if err := o.store.KeepBatch(o.ctx, b, from, true); err != nil {
+				if err := o.store.Jobs.KeepBatch(o.ctx, b, from, true); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -671,7 +671,7 @@ func exclusiveBatch(t *testing.T, o *batchFixture) {
 	for _, node := range nodes {
 		for range 3 {
 			wait.Go(func() {
-				list, err := o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 2, []string{"msgbatch_0", "msgbatch_1", "msgbatch_2", "msgbatch_3", "msgbatch_4", "msgbatch_5"})
+				list, err := o.store.Jobs.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 2, []string{"msgbatch_0", "msgbatch_1", "msgbatch_2", "msgbatch_3", "msgbatch_4", "msgbatch_5"})
 				if err != nil {
 					t.Error(err)
 				}
@@ -684,7 +684,7 @@ func exclusiveBatch(t *testing.T, o *batchFixture) {
 		}
 	}
 	wait.Wait()
-	rest := must(o.store.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch(), o.clock.Now(), 10, slices.Collect(maps.Keys(seen))))
+	rest := must(o.store.Jobs.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch(), o.clock.Now(), 10, slices.Collect(maps.Keys(seen))))
 	for _, b := range rest {
 		seen[b.ID]++
 	}
@@ -696,12 +696,12 @@ func exclusiveBatch(t *testing.T, o *batchFixture) {
 	if len(seen) != 6 {
 		t.Errorf("%v", seen)
 	}
-	if _, err := o.store.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch()-1, o.clock.Now(), 10, nil); !fault.Is(err, fault.StorageUnavailable) {
+	if _, err := o.store.Jobs.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch()-1, o.clock.Now(), 10, nil); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("a node of the past claims: %v", err)
 	}
 	// A claim whose answer was lost is made again by its node, and by no other.
-	again := must(o.store.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch(), o.clock.Now(), 10, nil))
-	other := must(o.store.ClaimBatches(o.ctx, nodes[1].Node(), nodes[1].Epoch(), o.clock.Now(), 10, nil))
+	again := must(o.store.Jobs.ClaimBatches(o.ctx, nodes[0].Node(), nodes[0].Epoch(), o.clock.Now(), 10, nil))
+	other := must(o.store.Jobs.ClaimBatches(o.ctx, nodes[1].Node(), nodes[1].Epoch(), o.clock.Now(), 10, nil))
 	if len(again)+len(other) != 6 || len(again) == 0 {
 		t.Errorf("%d and %d are claimed again", len(again), len(other))
 	}
@@ -712,25 +712,25 @@ func sleepingBatchWorker(t *testing.T, o *batchFixture) {
 	if err := o.addBatch(someBatch(o, c, "msgbatch_1"), 10); err != nil {
 		t.Fatal(err)
 	}
-	old := must(o.store.ClaimBatches(o.ctx, slept.Node(), slept.Epoch(), o.clock.Now(), 1, nil))[0]
-	if list := must(o.store.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil)); len(list) != 0 {
+	old := must(o.store.Jobs.ClaimBatches(o.ctx, slept.Node(), slept.Epoch(), o.clock.Now(), 1, nil))[0]
+	if list := must(o.store.Jobs.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil)); len(list) != 0 {
 		t.Fatal("it is claimed while its node lives")
 	}
 	evict(o.books, awake)
-	now := must(o.store.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil))[0]
+	now := must(o.store.Jobs.ClaimBatches(o.ctx, awake.Node(), awake.Epoch(), o.clock.Now(), 1, nil))[0]
 	it := &batch.Item{Line: 1, Stage: batch.Done, Outcome: batch.Succeeded}
 	for name, err := range map[string]error{
-		"keep": o.store.KeepBatch(o.ctx, old, old.State, false), "start": o.store.StartItem(o.ctx, old, it), "end": o.store.EndItem(o.ctx, old, it),
-		"end all": o.store.EndBatch(o.ctx, old, old.State, nil),
+		"keep": o.store.Jobs.KeepBatch(o.ctx, old, old.State, false), "start": o.store.Jobs.StartItem(o.ctx, old, it), "end": o.store.Jobs.EndItem(o.ctx, old, it),
+		"end all": o.store.Jobs.EndBatch(o.ctx, old, old.State, nil),
 	} {
 		if !fault.Is(err, fault.Conflict) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := o.store.OwnBatch(o.ctx, old.ID, old.Fence); !fault.Is(err, fault.Conflict) {
+	if _, err := o.store.Jobs.OwnBatch(o.ctx, old.ID, old.Fence); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
-	if err := o.store.StartItem(o.ctx, now, it); !fault.Is(err, fault.Conflict) {
+	if err := o.store.Jobs.StartItem(o.ctx, now, it); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a line of a batch that is not in progress: %v", err)
 	}
 }
@@ -746,7 +746,7 @@ func evict(d *books, by *ledger.Book) {
 }
 
 func countedBatches(t *testing.T, o *batchFixture) {
-	if c := must(o.store.CountBatches(o.ctx)); c != (batch.Counts{}) {
+	if c := must(o.store.Jobs.CountBatches(o.ctx)); c != (batch.Counts{}) {
 		t.Errorf("without batches: %+v", c)
 	}
 	c, node := o.author(0), o.node()
@@ -757,16 +757,16 @@ func countedBatches(t *testing.T, o *batchFixture) {
 		}
 		o.clock.Advance(time.Second)
 	}
-	claimed := must(o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 3, nil))
+	claimed := must(o.store.Jobs.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 3, nil))
 	claimed[1].State, claimed[1].Paused = batch.InProgress, "payment_required"
-	if err := o.store.KeepBatch(o.ctx, claimed[1], batch.Validating, false); err != nil {
+	if err := o.store.Jobs.KeepBatch(o.ctx, claimed[1], batch.Validating, false); err != nil {
 		t.Fatal(err)
 	}
 	claimed[2].State, claimed[2].EndedAt = batch.Failed, o.clock.Now()
-	if err := o.store.EndBatch(o.ctx, claimed[2], batch.Validating, nil); err != nil {
+	if err := o.store.Jobs.EndBatch(o.ctx, claimed[2], batch.Validating, nil); err != nil {
 		t.Fatal(err)
 	}
-	if c := must(o.store.CountBatches(o.ctx)); c != (batch.Counts{Queued: 1, Running: 2, Paused: 1, Oldest: first}) {
+	if c := must(o.store.Jobs.CountBatches(o.ctx)); c != (batch.Counts{Queued: 1, Running: 2, Paused: 1, Oldest: first}) {
 		t.Errorf("%+v", c)
 	}
 }
@@ -775,14 +775,14 @@ func countedBatches(t *testing.T, o *batchFixture) {
 func operatorCancels(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(100*ruble)
 	b := k.add(c, requests(3))
-	before := len(slices.Collect(rowsOf(o.store.AuditRows(o.ctx))))
+	before := len(slices.Collect(rowsOf(o.store.Accounts.AuditRows(o.ctx))))
 	event := &audit.Event{Actor: audit.Actor{Name: "operator"}, Action: audit.BatchCancelled, Target: b.ID, Before: "validating", After: "asked for"}
 	for range 2 {
-		if err := o.store.CancelBatch(o.ctx, b.ID, o.clock.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: "asked for"}}, event); err != nil {
+		if err := o.store.Jobs.CancelBatch(o.ctx, b.ID, o.clock.Now(), []batch.Problem{{Code: "cancelled_by_operator", Message: "asked for"}}, event); err != nil {
 			t.Fatal(err)
 		}
 	}
-	rows := slices.Collect(rowsOf(o.store.AuditRows(o.ctx)))
+	rows := slices.Collect(rowsOf(o.store.Accounts.AuditRows(o.ctx)))
 	if len(rows) != before+1 || rows[before].Event != *event {
 		t.Errorf("%+v", rows[before:])
 	}
@@ -809,7 +809,7 @@ func chargedTwice(t *testing.T, o *batchFixture) {
 	if err := o.addBatch(b, 10); err != nil {
 		t.Fatal(err)
 	}
-	b = must(o.store.ClaimBatches(o.ctx, book.Node(), book.Epoch(), o.clock.Now(), 1, nil))[0]
+	b = must(o.store.Jobs.ClaimBatches(o.ctx, book.Node(), book.Epoch(), o.clock.Now(), 1, nil))[0]
 	charge := func(line, tries int64) string {
 		h, err := book.Hold(o.ctx, ledger.HoldRequest{Wallet: c.Wallet, Key: c.Key, Amount: 2 * ruble})
 		if err != nil {
@@ -827,7 +827,7 @@ func chargedTwice(t *testing.T, o *batchFixture) {
 	}
 	end := func(it batch.Item) {
 		it.Stage, it.Outcome = batch.Done, batch.Succeeded
-		if err := o.store.EndItem(o.ctx, b, &it); err != nil {
+		if err := o.store.Jobs.EndItem(o.ctx, b, &it); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -836,7 +836,7 @@ func chargedTwice(t *testing.T, o *batchFixture) {
 	o.balanced()
 	found := func(text string) {
 		t.Helper()
-		r, err := ledger.Verify(o.ctx, o.store, "", ledger.Anchor{}, time.Time{})
+		r, err := ledger.Verify(o.ctx, o.store.Ledger, "", ledger.Anchor{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -859,14 +859,14 @@ func itemOnce(t *testing.T, o *batchFixture) {
 	if err := o.addBatch(b, 10); err != nil {
 		t.Fatal(err)
 	}
-	b = must(o.store.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 1, nil))[0]
+	b = must(o.store.Jobs.ClaimBatches(o.ctx, node.Node(), node.Epoch(), o.clock.Now(), 1, nil))[0]
 	it := batch.Item{Line: 3, CustomID: "x", Generation: "gen-1", Offset: 5, Length: 6, Tries: 2}
-	if err := o.store.StartItem(o.ctx, b, &it); err != nil {
+	if err := o.store.Jobs.StartItem(o.ctx, b, &it); err != nil {
 		t.Fatal(err)
 	}
 	it.Stage = batch.Running
 	opt := cmp.AllowUnexported(batch.Item{})
-	if diff := cmp.Diff([]batch.Item{it}, emptied(must(o.store.Items(o.ctx, b.ID, 0, 10, true))), opt); diff != "" {
+	if diff := cmp.Diff([]batch.Item{it}, emptied(must(o.store.Jobs.Items(o.ctx, b.ID, 0, 10, true))), opt); diff != "" {
 		t.Fatal(diff)
 	}
 	done := it
@@ -874,23 +874,23 @@ func itemOnce(t *testing.T, o *batchFixture) {
 	other := done
 	other.Outcome, other.Cost, other.Body = batch.Errored, 9, []byte("b")
 	for _, x := range []*batch.Item{&done, &other} {
-		if err := o.store.EndItem(o.ctx, b, x); err != nil {
+		if err := o.store.Jobs.EndItem(o.ctx, b, x); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.store.StartItem(o.ctx, b, &it); err != nil {
+	if err := o.store.Jobs.StartItem(o.ctx, b, &it); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]batch.Item{done}, must(o.store.Items(o.ctx, b.ID, 0, 10, true, batch.Succeeded)), opt); diff != "" {
+	if diff := cmp.Diff([]batch.Item{done}, must(o.store.Jobs.Items(o.ctx, b.ID, 0, 10, true, batch.Succeeded)), opt); diff != "" {
 		t.Fatal(diff)
 	}
-	if list := must(o.store.Items(o.ctx, b.ID, 0, 10, true, batch.Errored, batch.Expired)); len(list) != 0 {
+	if list := must(o.store.Jobs.Items(o.ctx, b.ID, 0, 10, true, batch.Errored, batch.Expired)); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
-	if list := must(o.store.Items(o.ctx, b.ID, 3, 10, false)); len(list) != 0 {
+	if list := must(o.store.Jobs.Items(o.ctx, b.ID, 3, 10, false)); len(list) != 0 {
 		t.Errorf("%+v", list)
 	}
-	if now := must(o.store.OwnBatch(o.ctx, b.ID, b.Fence)); now.Succeeded != 1 || now.Failed != 0 || now.Cost != 5 || now.Prompt != 7 || now.Completion != 8 {
+	if now := must(o.store.Jobs.OwnBatch(o.ctx, b.ID, b.Fence)); now.Succeeded != 1 || now.Failed != 0 || now.Cost != 5 || now.Prompt != 7 || now.Completion != 8 {
 		t.Errorf("%+v", now)
 	}
 }
@@ -929,7 +929,7 @@ func wholeBatch(t *testing.T, o *batchFixture) {
 	if f.Purpose != batch.PurposeOutput || f.Bytes == 0 {
 		t.Errorf("%+v", f)
 	}
-	if items := must(o.store.Items(o.ctx, b.ID, 0, 100, false)); len(items) != 0 {
+	if items := must(o.store.Jobs.Items(o.ctx, b.ID, 0, 100, false)); len(items) != 0 {
 		t.Errorf("%d lines are left", len(items))
 	}
 	o.wantCharged(k.book, c.Wallet, 100*ruble, 10*ruble, done)
@@ -1013,7 +1013,7 @@ func poorBatch(t *testing.T, o *batchFixture) {
 	k, c := o.clerk(o.node()), o.author(4*ruble)
 	waits := 0
 	k.answers.spare = func() bool {
-		b := must(o.store.Batches(o.ctx, batch.Query{User: c.User, Limit: 1}))[0]
+		b := must(o.store.Jobs.Batches(o.ctx, batch.Query{User: c.User, Limit: 1}))[0]
 		if b.Paused == "payment_required" {
 			if waits++; waits == 3 {
 				o.topUp(c.Wallet, 20*ruble)

@@ -24,11 +24,11 @@ func ApplyBench(b *testing.B, open func(*testing.B) *store.Store) {
 			random := rand.New(rand.NewPCG(3, 4))
 			world := newWorld(random, size.accounts)
 			for i := range world.wallets {
-				if err := s.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
+				if err := s.Accounts.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
 					b.Fatal(err)
 				}
 			}
-			if _, err := s.Position(ctx, "node"); err != nil {
+			if _, err := s.Ledger.Position(ctx, "node"); err != nil {
 				b.Fatal(err)
 			}
 			batch := ledger.Batch{Node: "node", Now: at}
@@ -41,7 +41,7 @@ func ApplyBench(b *testing.B, open func(*testing.B) *store.Store) {
 					batch.Items = append(batch.Items, ledger.Encode(ledger.Item{Call: world.call(random, began)}))
 				}
 				b.StartTimer()
-				if to, err := s.Apply(ctx, &batch); err != nil || to != batch.To {
+				if to, err := s.Ledger.Apply(ctx, &batch); err != nil || to != batch.To {
 					b.Fatalf("%d, %v", to, err)
 				}
 			}

@@ -37,11 +37,11 @@ func Catalog(t *testing.T, open Open) {
 
 func catalogState(t *testing.T, s *store.Store) edit.State {
 	t.Helper()
-	state, err := s.CatalogState(t.Context())
+	state, err := s.Catalog.CatalogState(t.Context())
 	if err != nil {
 		t.Fatalf("CatalogState: %v", err)
 	}
-	version, err := s.CatalogVersion(t.Context())
+	version, err := s.Catalog.CatalogVersion(t.Context())
 	if err != nil || version != state.Version {
 		t.Fatalf("CatalogVersion: %d, %v; the state is of version %d", version, err, state.Version)
 	}
@@ -50,7 +50,7 @@ func catalogState(t *testing.T, s *store.Store) edit.State {
 
 func commit(t *testing.T, s *store.Store, c edit.Commit) {
 	t.Helper()
-	if err := s.CommitCatalog(t.Context(), c, event(c.Action)); err != nil {
+	if err := s.Catalog.CommitCatalog(t.Context(), c, event(c.Action)); err != nil {
 		t.Fatalf("CommitCatalog: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func emptyCatalog(t *testing.T, s *store.Store) {
 	if got := catalogState(t, s); got.Version != 0 || len(got.Rows) != 0 || len(got.Rates) != 0 {
 		t.Errorf("state: %+v", got)
 	}
-	entries, err := s.CatalogHistory(t.Context(), 0, 10)
+	entries, err := s.Catalog.CatalogHistory(t.Context(), 0, 10)
 	if err != nil || len(entries) != 0 {
 		t.Errorf("history: %+v, %v", entries, err)
 	}
@@ -87,7 +87,7 @@ func catalogRoundTrip(t *testing.T, s *store.Store) {
 	if diff := cmp.Diff(edit.State{Version: 4, Rows: []edit.Row{provider}}, catalogState(t, s)); diff != "" {
 		t.Errorf("state after a removal (-want +got):\n%s", diff)
 	}
-	if n, err := audit.Verify(s.AuditRows(t.Context())); n != 4 || err != nil {
+	if n, err := audit.Verify(s.Accounts.AuditRows(t.Context())); n != 4 || err != nil {
 		t.Errorf("the audit chain has %d rows: %v", n, err)
 	}
 }
@@ -128,7 +128,7 @@ func catalogPriceLists(t *testing.T, s *store.Store) {
 			t.Errorf("after version %d (-want +got):\n%s", version, diff)
 		}
 		for _, name := range []string{"a", "b", "c", "d"} {
-			data, err := s.PriceList(t.Context(), name)
+			data, err := s.Catalog.PriceList(t.Context(), name)
 			if kept := name == p.List || name == p.Previous || name == p.Approved; err != nil || (string(data) == "list "+name) != kept {
 				t.Errorf("after version %d list %s is %q, %v", version, name, data, err)
 			}
@@ -150,7 +150,7 @@ func catalogHistory(t *testing.T, s *store.Store) {
 		count    int
 		versions []int64
 	}{{0, 2, []int64{6, 5}}, {5, 2, []int64{4, 3}}, {3, 10, []int64{2, 1}}, {1, 10, nil}} {
-		entries, err := s.CatalogHistory(t.Context(), c.before, c.count)
+		entries, err := s.Catalog.CatalogHistory(t.Context(), c.before, c.count)
 		var versions []int64
 		for _, e := range entries {
 			versions = append(versions, e.Version)
@@ -170,7 +170,7 @@ func catalogMoved(t *testing.T, s *store.Store) {
 	row := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}
 	commit(t, s, put(1, row))
 	for _, version := range []int64{0, 1, 3} {
-		err := s.CommitCatalog(t.Context(), put(version, edit.Row{Kind: edit.Provider, ID: "barn", Spec: edit.Spec{}}), event(audit.CatalogAdded))
+		err := s.Catalog.CommitCatalog(t.Context(), put(version, edit.Row{Kind: edit.Provider, ID: "barn", Spec: edit.Spec{}}), event(audit.CatalogAdded))
 		if !errors.Is(err, edit.ErrMoved) || !fault.Is(err, fault.Conflict) {
 			t.Errorf("version %d upon 1: %v", version, err)
 		}
@@ -178,7 +178,7 @@ func catalogMoved(t *testing.T, s *store.Store) {
 	if got := catalogState(t, s); got.Version != 1 || len(got.Rows) != 1 {
 		t.Errorf("state: %+v", got)
 	}
-	if n, err := audit.Verify(s.AuditRows(t.Context())); n != 1 || err != nil {
+	if n, err := audit.Verify(s.Accounts.AuditRows(t.Context())); n != 1 || err != nil {
 		t.Errorf("the audit chain has %d rows: %v", n, err)
 	}
 }
@@ -190,13 +190,13 @@ func catalogRace(t *testing.T, s *store.Store) {
 	for i := range racers {
 		wg.Go(func() {
 			for {
-				version, err := s.CatalogVersion(t.Context())
+				version, err := s.Catalog.CatalogVersion(t.Context())
 				if err != nil {
 					t.Errorf("CatalogVersion: %v", err)
 					return
 				}
 				c := put(version+1, edit.Row{Kind: edit.Provider, ID: fmt.Sprint("hut", i), Spec: edit.Spec{}})
-				if err = s.CommitCatalog(t.Context(), c, event(c.Action)); err == nil {
+				if err = s.Catalog.CommitCatalog(t.Context(), c, event(c.Action)); err == nil {
 					return
 				}
 				if !errors.Is(err, edit.ErrMoved) {

@@ -39,7 +39,7 @@ func chatUser(t *testing.T, s *store.Store) string {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
-		err = s.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
+		err = s.Accounts.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func chatOf(user, id string, minutes, size int) chat.Chat {
 
 func keepChat(t *testing.T, s *store.Store, c chat.Chat, b chat.Bounds) chat.Chat {
 	t.Helper()
-	kept, err := s.KeepChat(t.Context(), c, b)
+	kept, err := s.Pages.KeepChat(t.Context(), c, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func keepChat(t *testing.T, s *store.Store, c chat.Chat, b chat.Bounds) chat.Cha
 
 func chatIDs(t *testing.T, s *store.Store, user string, now time.Time) (ids []string) {
 	t.Helper()
-	all, err := s.ListChats(t.Context(), user, now)
+	all, err := s.Pages.ListChats(t.Context(), user, now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,11 +84,11 @@ func chatChanges(t *testing.T, s *store.Store) {
 	keepChat(t, s, b, wideBounds)
 	now := payAt.Add(5 * time.Minute)
 	bare := func(c chat.Chat) chat.Chat { c.Content = nil; return c }
-	all, err := s.ListChats(t.Context(), user, now)
+	all, err := s.Pages.ListChats(t.Context(), user, now)
 	if want := []chat.Chat{bare(b), bare(a)}; err != nil || cmp.Diff(want, all) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(want, all))
 	}
-	got, err := s.Chat(t.Context(), user, a.ID, now)
+	got, err := s.Pages.Chat(t.Context(), user, a.ID, now)
 	if err != nil || cmp.Diff(&a, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(&a, got))
 	}
@@ -99,22 +99,22 @@ func chatChanges(t *testing.T, s *store.Store) {
 	if cmp.Diff(bare(later), kept) != "" {
 		t.Error(cmp.Diff(bare(later), kept))
 	}
-	if got, err := s.Chat(t.Context(), user, a.ID, now); err != nil || cmp.Diff(&later, got) != "" {
+	if got, err := s.Pages.Chat(t.Context(), user, a.ID, now); err != nil || cmp.Diff(&later, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(&later, got))
 	}
 	if ids := chatIDs(t, s, user, now); !slices.Equal(ids, []string{a.ID, b.ID}) {
 		t.Errorf("the one changed last is not the first: %v", ids)
 	}
-	if err := s.DeleteChat(t.Context(), user, a.ID); err != nil {
+	if err := s.Pages.DeleteChat(t.Context(), user, a.ID); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteChat(t.Context(), user, a.ID); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeleteChat(t.Context(), user, a.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if _, err := s.Chat(t.Context(), user, a.ID, now); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.Chat(t.Context(), user, a.ID, now); !fault.Is(err, fault.NotFound) {
 		t.Errorf("found when it is deleted: %v", err)
 	}
-	if _, err := s.KeepChat(t.Context(), chatOf("usr_none", "aaaaaaaa", 0, 50), wideBounds); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.KeepChat(t.Context(), chatOf("usr_none", "aaaaaaaa", 0, 50), wideBounds); !fault.Is(err, fault.NotFound) {
 		t.Errorf("of no user: %v", err)
 	}
 }
@@ -148,21 +148,21 @@ func chatUsers(t *testing.T, s *store.Store) {
 	user, other := chatUser(t, s), chatUser(t, s)
 	mine := chatOf(user, "aaaaaaaa", 0, 50)
 	keepChat(t, s, mine, wideBounds)
-	if _, err := s.Chat(t.Context(), other, mine.ID, payAt); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.Chat(t.Context(), other, mine.ID, payAt); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another's chat is read: %v", err)
 	}
-	if err := s.DeleteChat(t.Context(), other, mine.ID); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeleteChat(t.Context(), other, mine.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another's chat is deleted: %v", err)
 	}
 	theirs := chatOf(other, mine.ID, 0, 60) // an id is one's own
 	keepChat(t, s, theirs, wideBounds)
-	if n, err := s.DeleteChats(t.Context(), other, payAt, event(audit.ChatsGone)); err != nil || n != 1 {
+	if n, err := s.Pages.DeleteChats(t.Context(), other, payAt, event(audit.ChatsGone)); err != nil || n != 1 {
 		t.Errorf("%d, %v", n, err)
 	}
-	if n, err := s.DeleteChats(t.Context(), other, payAt, event(audit.ChatsGone)); err != nil || n != 0 {
+	if n, err := s.Pages.DeleteChats(t.Context(), other, payAt, event(audit.ChatsGone)); err != nil || n != 0 {
 		t.Errorf("%d, %v", n, err)
 	}
-	if got, err := s.Chat(t.Context(), user, mine.ID, payAt); err != nil || cmp.Diff(&mine, got) != "" {
+	if got, err := s.Pages.Chat(t.Context(), user, mine.ID, payAt); err != nil || cmp.Diff(&mine, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(&mine, got))
 	}
 }
@@ -177,24 +177,24 @@ func chatEnds(t *testing.T, s *store.Store) {
 	if ids := chatIDs(t, s, user, at); !slices.Equal(ids, []string{fresh.ID}) {
 		t.Errorf("%v", ids)
 	}
-	if _, err := s.Chat(t.Context(), user, old.ID, at); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.Chat(t.Context(), user, old.ID, at); !fault.Is(err, fault.NotFound) {
 		t.Errorf("found when it is over: %v", err)
 	}
 	again := chatOf(user, old.ID, 60, 50) // the same id anew is a new chat
 	if kept := keepChat(t, s, again, wideBounds); !kept.CreatedAt.Equal(again.CreatedAt) {
 		t.Errorf("made at %v", kept.CreatedAt)
 	}
-	if err := s.ShortenChats(t.Context(), user, time.Minute); err != nil {
+	if err := s.Pages.ShortenChats(t.Context(), user, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ShortenChats(t.Context(), user, time.Hour); err != nil { // longer again gives no time back
+	if err := s.Pages.ShortenChats(t.Context(), user, time.Hour); err != nil { // longer again gives no time back
 		t.Fatal(err)
 	}
 	if ids := chatIDs(t, s, user, payAt.Add(31*time.Minute)); !slices.Equal(ids, []string{again.ID}) {
 		t.Errorf("%v", ids)
 	}
 	for _, want := range []int{1, 1, 1, 0} {
-		if n, err := s.SweepChats(t.Context(), payAt.Add(3*time.Hour), 1); err != nil || n != want {
+		if n, err := s.Pages.SweepChats(t.Context(), payAt.Add(3*time.Hour), 1); err != nil || n != want {
 			t.Errorf("%d, %v, want %d", n, err, want)
 		}
 	}
@@ -206,7 +206,7 @@ func chatRace(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for n := range 12 {
 		wg.Go(func() {
-			if _, err := s.KeepChat(t.Context(), chatOf(user, fmt.Sprintf("chat%04d", n), n, 50), chat.Bounds{Chats: 3, Bytes: 1 << 20}); err != nil {
+			if _, err := s.Pages.KeepChat(t.Context(), chatOf(user, fmt.Sprintf("chat%04d", n), n, 50), chat.Bounds{Chats: 3, Bytes: 1 << 20}); err != nil {
 				t.Error(err)
 			}
 		})

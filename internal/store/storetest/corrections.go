@@ -70,13 +70,13 @@ func adjustedOnce(t *testing.T, d *books) {
 		t.Errorf("no wallet: %v", err)
 	}
 	fresh := d.atOnce(8, func(int) (ledger.Posted, error) {
-		return ledger.Adjust(d.ctx, d.store, ledger.Adjustment{Wallet: other, ID: "race", Amount: -5 * ruble, Reason: "r", Actor: actor}, d.clock.Now())
+		return ledger.Adjust(d.ctx, d.store.Ledger, ledger.Adjustment{Wallet: other, ID: "race", Amount: -5 * ruble, Reason: "r", Actor: actor}, d.clock.Now())
 	}, fault.Internal)
 	if fresh != 1 {
 		t.Errorf("adjusted %d times", fresh)
 	}
-	d.wantBalance(d.store, w, 0, 0, 0)
-	d.wantBalance(d.store, other, 0, 0, 0)
+	d.wantBalance(d.store.Ledger, w, 0, 0, 0)
+	d.wantBalance(d.store.Ledger, other, 0, 0, 0)
 	d.balanced()
 }
 
@@ -217,7 +217,7 @@ func refunds(t *testing.T, d *books) {
 	if err != nil || len(rows) != 1 || rows[0].Cost != 20*ruble || rows[0].Refunded != 10*ruble || rows[0].Requests != 2 {
 		t.Errorf("activity: %+v, %v", rows, err)
 	}
-	if x, err := ledger.Explain(d.ctx, d.store, w, c.Generation); err != nil || !x.Matches || len(x.Refunds) != 2 {
+	if x, err := ledger.Explain(d.ctx, d.store.Ledger, w, c.Generation); err != nil || !x.Matches || len(x.Refunds) != 2 {
 		t.Errorf("%+v, %v", x, err)
 	}
 	d.wantBalance(b, w, 110*ruble, 20*ruble, 0)
@@ -269,7 +269,7 @@ func manyRefunds(t *testing.T, d *books) {
 	if err != nil || rest.Amount != ruble-parts {
 		t.Errorf("the rest is %d, %v", rest.Amount, err)
 	}
-	all, err := d.store.Refunds(d.ctx, w, c.Generation)
+	all, err := d.store.Ledger.Refunds(d.ctx, w, c.Generation)
 	if err != nil || len(all) != parts+1 || all[0].Reference() != "part-0" || all[100].Reference() != "part-100" || all[parts].Reference() != "the rest" {
 		t.Errorf("%d refunds, %v", len(all), err)
 	}
@@ -339,7 +339,7 @@ func noCharge(t *testing.T, d *books) {
 	if err := b.Settle(d.ctx, h, running); err != nil {
 		t.Fatal(err)
 	}
-	_, err = ledger.GiveBack(d.ctx, d.store, ledger.Refund{Generation: running.Generation, ID: "1", Reason: "r", Actor: actor}, d.clock.Now())
+	_, err = ledger.GiveBack(d.ctx, d.store.Ledger, ledger.Refund{Generation: running.Generation, ID: "1", Reason: "r", Actor: actor}, d.clock.Now())
 	wantFault(t, "a charge that is in a journal alone", err, fault.NotFound, "generation")
 	if p, err := d.refund(b, running, "1", 0); err != nil || p.Amount != ruble {
 		t.Errorf("the node that has the journal: %+v, %v", p, err)
@@ -354,25 +354,25 @@ func noCharge(t *testing.T, d *books) {
 
 	bad := d.call(w, "", 3*ruble)
 	for i, node := range []string{"node_a", "node_b"} {
-		if _, err := d.store.Position(d.ctx, node); err != nil {
+		if _, err := d.store.Ledger.Position(d.ctx, node); err != nil {
 			t.Fatal(err)
 		}
 		a := &ledger.Aside{Node: node, Position: 100, Generation: bad.Generation, Wallet: w, Cost: bad.Cost, Reason: "test", Record: ledger.Encode(ledger.Item{Call: *bad}).Record, At: d.clock.Now()}
-		if _, err := d.store.SetAside(d.ctx, "", 0, a); err != nil {
+		if _, err := d.store.Ledger.SetAside(d.ctx, "", 0, a); err != nil {
 			t.Fatal(err)
 		}
 		_, err = d.refund(b, bad, "3", 0)
 		wantFault(t, "a call that was set aside", err, fault.Unprocessable, "generation")
-		waiting, err := d.store.Asides(d.ctx)
+		waiting, err := d.store.Ledger.Asides(d.ctx)
 		if err != nil || len(waiting) != 1 {
 			t.Fatal(waiting, err)
 		}
 		if i == 0 {
-			err = d.store.DismissAside(d.ctx, waiting[0].ID, "nonsense", actor, d.clock.Now())
+			err = d.store.Ledger.DismissAside(d.ctx, waiting[0].ID, "nonsense", actor, d.clock.Now())
 			_, refused := d.refund(b, bad, "3", 0)
 			wantFault(t, "a call that was dismissed", refused, fault.Unprocessable, "generation")
 		} else {
-			err = d.store.PostAside(d.ctx, waiting[0].ID, actor, d.clock.Now())
+			err = d.store.Ledger.PostAside(d.ctx, waiting[0].ID, actor, d.clock.Now())
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -390,7 +390,7 @@ func statement(t *testing.T, d *books) {
 	w, other := d.wallet(0), d.wallet(50*ruble)
 	b := d.node()
 	d.charge(b, other, "", ruble)
-	top, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: w, Source: "bank", ExternalID: "topup:9", Amount: 20 * ruble, Actor: actor}, d.clock.Now())
+	top, err := ledger.Credit(d.ctx, d.store.Ledger, ledger.TopUp{Wallet: w, Source: "bank", ExternalID: "topup:9", Amount: 20 * ruble, Actor: actor}, d.clock.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -481,7 +481,7 @@ func (m *model) refund(t *rapid.T) {
 	reference := rapid.StringMatching(`[a-f]`).Draw(t, "reference")
 	amount := money.Nano(rapid.IntRange(0, int(c.Cost)+1).Draw(t, "amount"))
 	m.flush(n)
-	_, _, missing := m.desk.store.Call(context.Background(), c.Wallet, c.Generation)
+	_, _, missing := m.desk.store.Ledger.Call(context.Background(), c.Wallet, c.Generation)
 	rest := func(before int64) money.Nano {
 		left := c.Cost
 		for _, p := range m.posted {

@@ -32,7 +32,7 @@ func everyField(t *testing.T, d *books) {
 	if err := b.Flush(d.ctx); err != nil {
 		t.Fatal(err)
 	}
-	got, entries, err := d.store.Call(d.ctx, w, want.Generation)
+	got, entries, err := d.store.Ledger.Call(d.ctx, w, want.Generation)
 	if err != nil {
 		t.Fatal(err)
 	}

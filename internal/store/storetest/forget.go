@@ -51,18 +51,18 @@ func Forgetting(t *testing.T, r Raw) {
 	t.Helper()
 	for _, u := range []string{ofTwo, "usr_stays"} {
 		n := account.User{ID: u, Name: personal, Wallet: strings.Replace(u, "usr", "wal", 1), Role: apikey.User, CreatedAt: at}
-		ok(t, r.Store.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{})))
+		ok(t, r.Store.Accounts.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{})))
 		for _, table := range r.tables() {
 			if columns, kept := keptTables[table]; table != "users" && (!kept || len(columns) > 0) {
 				r.fill(t, table, u)
 			}
 		}
 	}
-	if _, err := ledger.Credit(t.Context(), r.Store, ledger.TopUp{Wallet: "wal_forgotten", Source: "test", ExternalID: "1", Amount: 1000}, at); err != nil {
+	if _, err := ledger.Credit(t.Context(), r.Store.Ledger, ledger.TopUp{Wallet: "wal_forgotten", Source: "test", ExternalID: "1", Amount: 1000}, at); err != nil {
 		t.Fatal(err)
 	}
 	before := r.found(t, "usr_stays")
-	ok(t, r.Store.ForgetUser(t.Context(), ofTwo, at.Add(time.Hour), audit.Event{Action: audit.UserForgotten, Target: ofTwo}))
+	ok(t, r.Store.Accounts.ForgetUser(t.Context(), ofTwo, at.Add(time.Hour), audit.Event{Action: audit.UserForgotten, Target: ofTwo}))
 	for column := range r.found(t, ofTwo) {
 		t.Errorf("%s still has what is personal", column)
 	}
@@ -72,20 +72,20 @@ func Forgetting(t *testing.T, r Raw) {
 			t.Errorf("%s of another user had %d rows, and has %d", column, n, after[column])
 		}
 	}
-	u, err := r.Store.UserByID(t.Context(), ofTwo)
+	u, err := r.Store.Accounts.UserByID(t.Context(), ofTwo)
 	if err != nil || !u.Disabled || u.Name != "deleted" || u.Wallet != "wal_forgotten" {
 		t.Errorf("%+v, %v", u, err)
 	}
-	report, err := ledger.Verify(t.Context(), r.Store, "", ledger.Anchor{}, time.Time{})
+	report, err := ledger.Verify(t.Context(), r.Store.Ledger, "", ledger.Anchor{}, time.Time{})
 	if err != nil || !report.OK() {
 		t.Errorf("the ledger does not verify: %+v, %v", report, err)
 	}
-	wantKind(t, r.Store.ForgetUser(t.Context(), "usr_none", at, audit.Event{}), fault.NotFound)
+	wantKind(t, r.Store.Accounts.ForgetUser(t.Context(), "usr_none", at, audit.Event{}), fault.NotFound)
 	last := account.User{ID: "usr_admin", Name: "a", Wallet: "wal_admin", Role: apikey.Administrator, CreatedAt: at}
-	ok(t, r.Store.CreateUser(t.Context(), last, audit.Event{}))
-	wantKind(t, r.Store.ForgetUser(t.Context(), last.ID, at, audit.Event{}), fault.Conflict)
+	ok(t, r.Store.Accounts.CreateUser(t.Context(), last, audit.Event{}))
+	wantKind(t, r.Store.Accounts.ForgetUser(t.Context(), last.ID, at, audit.Event{}), fault.Conflict)
 	ok(t, r.Exec(`UPDATE payments SET state = 'pending' WHERE account = 'usr_stays'`))
-	wantKind(t, r.Store.ForgetUser(t.Context(), "usr_stays", at, audit.Event{}), fault.Conflict)
+	wantKind(t, r.Store.Accounts.ForgetUser(t.Context(), "usr_stays", at, audit.Event{}), fault.Conflict)
 }
 
 // ForgettingInTheChain forgets people whom the audit chain names, in rows of this version and of older ones, and looks for what is left and whether
@@ -99,9 +99,9 @@ func ForgettingInTheChain(t *testing.T, r Raw) {
 		at.UnixMicro(), said.Name, said.From, said.Action, said.Target, hashedBefore(&old))))
 	for _, u := range []string{ofTwo, "usr_stays"} {
 		n := account.User{ID: u, Name: personal, Wallet: strings.Replace(u, "usr", "wal", 1), Role: apikey.User, CreatedAt: at}
-		ok(t, r.Store.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{Name: "user:" + u, From: host})))
+		ok(t, r.Store.Accounts.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{Name: "user:" + u, From: host})))
 	}
-	if _, err := ledger.Credit(t.Context(), r.Store, ledger.TopUp{Wallet: "wal_forgotten", Source: "test", ExternalID: "1", Amount: 1000, Actor: audit.Actor{Name: "user:" + ofTwo, From: host}}, at); err != nil {
+	if _, err := ledger.Credit(t.Context(), r.Store.Ledger, ledger.TopUp{Wallet: "wal_forgotten", Source: "test", ExternalID: "1", Amount: 1000, Actor: audit.Actor{Name: "user:" + ofTwo, From: host}}, at); err != nil {
 		t.Fatal(err)
 	}
 	person, stays := audit.Actor{Name: "user:" + ofTwo, From: host}, audit.Actor{Name: "user:usr_stays", From: other}
@@ -113,14 +113,14 @@ func ForgettingInTheChain(t *testing.T, r Raw) {
 		{Actor: audit.Actor{Name: "key:key_gone", From: host}, Action: audit.PresetSaved, Target: ofTwo + " @preset/a", After: "9 bytes"},
 		{Actor: stays, Action: audit.KeyCreated, Target: "key_gone", After: "management key sk...abc of " + ofTwo + ", no limit"}, {Actor: audit.Actor{Name: "key:key_gone", From: host}, Action: audit.InvoiceMade, Target: "inv_1", After: "1, INN 7707083893"},
 	} {
-		ok(t, r.Store.Audit(t.Context(), e, at))
+		ok(t, r.Store.Accounts.Audit(t.Context(), e, at))
 	}
-	ok(t, r.Store.ForgetUser(t.Context(), ofTwo, at.Add(time.Hour), audit.Event{Actor: person, Action: audit.UserForgotten, Target: ofTwo}))
+	ok(t, r.Store.Accounts.ForgetUser(t.Context(), ofTwo, at.Add(time.Hour), audit.Event{Actor: person, Action: audit.UserForgotten, Target: ofTwo}))
 	for _, u := range []string{"usr_later", "usr_stays"} { // another erasure leaves the first one as it is
 		n := account.User{ID: "usr_later", Name: "a", Wallet: "wal_later", Role: apikey.User, CreatedAt: at}
 		if u == n.ID {
-			ok(t, r.Store.CreateUser(t.Context(), n, account.CreatedEvent(&n, stays)))
-			ok(t, r.Store.ForgetUser(t.Context(), u, at, audit.Event{Actor: stays, Action: audit.UserForgotten, Target: u}))
+			ok(t, r.Store.Accounts.CreateUser(t.Context(), n, account.CreatedEvent(&n, stays)))
+			ok(t, r.Store.Accounts.ForgetUser(t.Context(), u, at, audit.Event{Actor: stays, Action: audit.UserForgotten, Target: u}))
 		}
 	}
 	for text, want := range map[string]int64{"user " + address: 0, "anna.new": 0, "name Anna": 0, "sk...abc": 0, "user susanna": 1, "name Boris": 1, " rubles, topup": 1, "INN 7707083893": 1, "wal_forgotten": 1} {
@@ -134,7 +134,7 @@ func ForgettingInTheChain(t *testing.T, r Raw) {
 	}
 	verified := func() (wrong string) {
 		t.Helper()
-		report, err := ledger.Verify(t.Context(), r.Store, "", ledger.Anchor{}, time.Time{})
+		report, err := ledger.Verify(t.Context(), r.Store.Ledger, "", ledger.Anchor{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}

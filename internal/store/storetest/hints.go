@@ -21,14 +21,14 @@ import (
 func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 	here, there := nodes[0], nodes[1]
 	if !sends {
-		err := there.Listen(t.Context(), func() { t.Error("it listens") }, func(note string) { t.Error(note) })
+		err := there.Nodes.Listen(t.Context(), func() { t.Error("it listens") }, func(note string) { t.Error(note) })
 		if !errors.Is(err, errors.ErrUnsupported) {
 			t.Errorf("Listen: %v", err)
 		}
 	}
-	user := presetUser(t, here)
+	user := presetUser(t, here.Accounts)
 	key := hintKey(t, here, user)
-	notes := listening(t, there, sends)
+	notes := listening(t, there.Nodes, sends)
 	event := audit.Event{Actor: actor, Action: audit.KeyChanged, Target: "x"}
 	own := ownkey.Key{ID: "pk_hint", User: user, Provider: "acme", Order: routing.OwnBefore, Sealed: []byte("sealed"), Last4: "cdef", CreatedAt: payAt, ChangedAt: payAt}
 	off, name := true, "renamed"
@@ -38,37 +38,37 @@ func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 		want   invalidate.Hint
 	}{
 		{"a key changes", func() error {
-			_, err := here.ChangeKey(t.Context(), "", key.Hash, apikey.Change{Name: &name}, payAt, event)
+			_, err := here.Accounts.ChangeKey(t.Context(), "", key.Hash, apikey.Change{Name: &name}, payAt, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a key is rotated", func() error {
-			_, err := here.RotateKey(t.Context(), user, key.Hash, apikey.Hash("another"), "another", payAt.Add(time.Hour), payAt, event)
+			_, err := here.Accounts.RotateKey(t.Context(), user, key.Hash, apikey.Hash("another"), "another", payAt.Add(time.Hour), payAt, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
-		{"an operator deletes a key", func() error { return here.DeleteKey(t.Context(), "", apikey.Hash("another"), payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
-		{"a user is disabled", func() error { return here.SetUserDisabled(t.Context(), user, true, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
-		{"a user's role changes", func() error { return here.SetUserRole(t.Context(), user, apikey.Operator, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"an operator deletes a key", func() error { return here.Accounts.DeleteKey(t.Context(), "", apikey.Hash("another"), payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"a user is disabled", func() error { return here.Accounts.SetUserDisabled(t.Context(), user, true, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"a user's role changes", func() error { return here.Accounts.SetUserRole(t.Context(), user, apikey.Operator, payAt, event) }, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a user's preferences change", func() error {
-			_, err := here.SetUserPreferences(t.Context(), user, "", `{"sort":"price"}`, payAt, event)
+			_, err := here.Accounts.SetUserPreferences(t.Context(), user, "", `{"sort":"price"}`, payAt, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
 		{"a preset is made", func() error {
-			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, event)
+			_, err := here.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Presets, User: user}},
 		{"a preset changes", func() error {
-			_, err := here.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{"a":1}`, At: payAt}, event)
+			_, err := here.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{"a":1}`, At: payAt}, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Presets, User: user}},
-		{"a preset is deleted", func() error { return here.DeletePreset(t.Context(), user, "a", payAt, event) }, invalidate.Hint{Topic: invalidate.Presets, User: user}},
-		{"a provider key is added", func() error { return here.AddProviderKey(t.Context(), own, 3, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
+		{"a preset is deleted", func() error { return here.Pages.DeletePreset(t.Context(), user, "a", payAt, event) }, invalidate.Hint{Topic: invalidate.Presets, User: user}},
+		{"a provider key is added", func() error { return here.Accounts.AddProviderKey(t.Context(), own, 3, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
 		{"a provider key changes", func() error {
-			_, err := here.ChangeProviderKey(t.Context(), user, own.ID, ownkey.Change{Off: &off}, payAt, event)
+			_, err := here.Accounts.ChangeProviderKey(t.Context(), user, own.ID, ownkey.Change{Off: &off}, payAt, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
-		{"a provider key is removed", func() error { return here.RemoveProviderKey(t.Context(), user, own.ID, payAt, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
+		{"a provider key is removed", func() error { return here.Accounts.RemoveProviderKey(t.Context(), user, own.ID, payAt, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
 		{"the catalog changes", func() error {
-			return here.CommitCatalog(t.Context(), put(1, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}), event)
+			return here.Catalog.CommitCatalog(t.Context(), put(1, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}), event)
 		}, invalidate.Hint{Topic: invalidate.Catalog}},
 	} {
 		if err := x.change(); err != nil {
@@ -82,10 +82,10 @@ func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 		}
 	}
 	// What fails sends no hint: the next note is that of the change after it.
-	if err := here.DeleteKey(t.Context(), user, "no such key", payAt, event); err == nil {
+	if err := here.Accounts.DeleteKey(t.Context(), user, "no such key", payAt, event); err == nil {
 		t.Error("deleted what is not there")
 	}
-	if err := here.SetUserDisabled(t.Context(), user, false, payAt, event); err != nil {
+	if err := here.Accounts.SetUserDisabled(t.Context(), user, false, payAt, event); err != nil {
 		t.Error(err)
 	}
 	if sends {
@@ -99,7 +99,7 @@ func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 func hintKey(t *testing.T, s *store.Store, user string) apikey.Key {
 	t.Helper()
 	k, _ := apikey.Make(apikey.NewKey{Name: "test", User: user, Creator: user}, payAt)
-	if err := s.InsertKey(t.Context(), k, 9, apikey.CreatedEvent(&k, actor)); err != nil {
+	if err := s.Accounts.InsertKey(t.Context(), k, 9, apikey.CreatedEvent(&k, actor)); err != nil {
 		t.Fatal(err)
 	}
 	return k

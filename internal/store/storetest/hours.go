@@ -49,15 +49,15 @@ func counts(all []health.Hour) (served []int64) {
 
 func hoursAdd(t *testing.T, s *store.Store) {
 	ctx := t.Context()
-	if _, err := s.HoursMark(ctx, "a"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Nodes.HoursMark(ctx, "a"); !fault.Is(err, fault.NotFound) {
 		t.Fatal(err)
 	}
-	ok(t, s.AddHours(ctx, "a", -1, 7, []health.Hour{newHour(t, "p/m", hour, 3), newHour(t, "p/m", hour.Add(time.Hour), 5), newHour(t, "q/m", hour, 9)}))
-	ok(t, s.AddHours(ctx, "a", 7, 9, []health.Hour{newHour(t, "p/m", hour, 4)}))
-	if mark, err := s.HoursMark(ctx, "a"); err != nil || mark != 9 {
+	ok(t, s.Nodes.AddHours(ctx, "a", -1, 7, []health.Hour{newHour(t, "p/m", hour, 3), newHour(t, "p/m", hour.Add(time.Hour), 5), newHour(t, "q/m", hour, 9)}))
+	ok(t, s.Nodes.AddHours(ctx, "a", 7, 9, []health.Hour{newHour(t, "p/m", hour, 4)}))
+	if mark, err := s.Nodes.HoursMark(ctx, "a"); err != nil || mark != 9 {
 		t.Fatal(mark, err)
 	}
-	got, err := s.HoursOf(ctx, []string{"p/m", "none"}, hour)
+	got, err := s.Nodes.HoursOf(ctx, []string{"p/m", "none"}, hour)
 	ok(t, err)
 	want := newHour(t, "p/m", hour, 3)
 	more := newHour(t, "p/m", hour, 4)
@@ -65,12 +65,12 @@ func hoursAdd(t *testing.T, s *store.Store) {
 	if len(got) != 2 || got[0] != want || got[1] != newHour(t, "p/m", hour.Add(time.Hour), 5) {
 		t.Errorf("%+v", got)
 	}
-	later, err := s.HoursOf(ctx, []string{"p/m", "q/m"}, hour.Add(time.Second))
+	later, err := s.Nodes.HoursOf(ctx, []string{"p/m", "q/m"}, hour.Add(time.Second))
 	ok(t, err)
 	if !slices.Equal(counts(later), []int64{5}) {
 		t.Errorf("%+v", later)
 	}
-	all, err := s.HoursSince(ctx, hour)
+	all, err := s.Nodes.HoursSince(ctx, hour)
 	ok(t, err)
 	if !slices.Equal(counts(all), []int64{7, 5, 9}) {
 		t.Errorf("%+v", all)
@@ -80,13 +80,13 @@ func hoursAdd(t *testing.T, s *store.Store) {
 func hoursOnce(t *testing.T, s *store.Store) {
 	ctx := t.Context()
 	one := []health.Hour{newHour(t, "p/m", hour, 3)}
-	ok(t, s.AddHours(ctx, "a", -1, 7, one))
+	ok(t, s.Nodes.AddHours(ctx, "a", -1, 7, one))
 	for _, before := range []int64{-1, 6, 8} {
-		if err := s.AddHours(ctx, "a", before, 9, one); !fault.Is(err, fault.Conflict) {
+		if err := s.Nodes.AddHours(ctx, "a", before, 9, one); !fault.Is(err, fault.Conflict) {
 			t.Errorf("after %d: %v", before, err)
 		}
 	}
-	all, err := s.HoursSince(ctx, hour)
+	all, err := s.Nodes.HoursSince(ctx, hour)
 	ok(t, err)
 	if !slices.Equal(counts(all), []int64{3}) {
 		t.Errorf("%+v", all)
@@ -95,9 +95,9 @@ func hoursOnce(t *testing.T, s *store.Store) {
 
 func hoursOfNodes(t *testing.T, s *store.Store) {
 	ctx := t.Context()
-	ok(t, s.AddHours(ctx, "a", -1, 7, []health.Hour{newHour(t, "p/m", hour, 3)}))
-	ok(t, s.AddHours(ctx, "b", -1, 8, []health.Hour{newHour(t, "p/m", hour, 4)}))
-	all, err := s.HoursOf(ctx, []string{"p/m"}, hour)
+	ok(t, s.Nodes.AddHours(ctx, "a", -1, 7, []health.Hour{newHour(t, "p/m", hour, 3)}))
+	ok(t, s.Nodes.AddHours(ctx, "b", -1, 8, []health.Hour{newHour(t, "p/m", hour, 4)}))
+	all, err := s.Nodes.HoursOf(ctx, []string{"p/m"}, hour)
 	ok(t, err)
 	if !slices.Equal(counts(all), []int64{3, 4}) {
 		t.Errorf("%+v", all)
@@ -110,13 +110,13 @@ func hoursForgotten(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		all = append(all, newHour(t, "p/m", hour.Add(time.Duration(i)*time.Hour), int64(i)))
 	}
-	ok(t, s.AddHours(ctx, "a", -1, 7, all))
+	ok(t, s.Nodes.AddHours(ctx, "a", -1, 7, all))
 	for _, want := range []int{2, 1, 0} {
-		if n, err := s.ForgetHours(ctx, hour.Add(3*time.Hour), 2); err != nil || n != want {
+		if n, err := s.Nodes.ForgetHours(ctx, hour.Add(3*time.Hour), 2); err != nil || n != want {
 			t.Errorf("%d, %v; want %d", n, err, want)
 		}
 	}
-	rest, err := s.HoursSince(ctx, hour)
+	rest, err := s.Nodes.HoursSince(ctx, hour)
 	ok(t, err)
 	if !slices.Equal(counts(rest), []int64{3, 4}) {
 		t.Errorf("%+v", rest)

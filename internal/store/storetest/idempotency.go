@@ -46,14 +46,14 @@ func entry(name string, from time.Time) idempotency.Entry {
 // begun begins an entry and fails when there is one.
 func begun(t *testing.T, s *store.Store, e idempotency.Entry, b idempotency.Bounds) {
 	t.Helper()
-	if found, err := s.BeginIdempotent(t.Context(), e, b); err != nil || found != nil {
+	if found, err := s.Pages.BeginIdempotent(t.Context(), e, b); err != nil || found != nil {
 		t.Fatalf("Begin %s: found %+v, %v", e.Name, found, err)
 	}
 }
 
 func finished(t *testing.T, s *store.Store, e idempotency.Entry, a idempotency.Answer, want bool) {
 	t.Helper()
-	if done, err := s.FinishIdempotent(t.Context(), e.User, e.Name, e.Generation, a); err != nil || done != want {
+	if done, err := s.Pages.FinishIdempotent(t.Context(), e.User, e.Name, e.Generation, a); err != nil || done != want {
 		t.Fatalf("Finish %s: %v, %v; want %v", e.Name, done, err, want)
 	}
 }
@@ -62,12 +62,12 @@ func finished(t *testing.T, s *store.Store, e idempotency.Entry, a idempotency.A
 func lookUp(t *testing.T, s *store.Store, e idempotency.Entry) *idempotency.Entry {
 	t.Helper()
 	e.Generation = "probe"
-	found, err := s.BeginIdempotent(t.Context(), e, wide)
+	found, err := s.Pages.BeginIdempotent(t.Context(), e, wide)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if found == nil {
-		if err := s.DropIdempotent(t.Context(), e.User, e.Name, e.Generation); err != nil {
+		if err := s.Pages.DropIdempotent(t.Context(), e.User, e.Name, e.Generation); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,7 +94,7 @@ func fiftyBegin(t *testing.T, s *store.Store) {
 		wg.Go(func() {
 			e := entry("k", at)
 			e.Generation = fmt.Sprint("gen-", i)
-			found, err := s.BeginIdempotent(context.Background(), e, wide)
+			found, err := s.Pages.BeginIdempotent(context.Background(), e, wide)
 			if err != nil {
 				t.Error(err)
 			} else if found == nil {
@@ -133,7 +133,7 @@ func expiredIsReplaced(t *testing.T, s *store.Store) {
 func lostName(t *testing.T, s *store.Store) {
 	old := entry("k", at)
 	begun(t, s, old, wide)
-	if err := s.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
+	if err := s.Pages.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
 		t.Fatal(err)
 	}
 	finished(t, s, old, idempotency.Answer{Status: 200}, false)
@@ -141,7 +141,7 @@ func lostName(t *testing.T, s *store.Store) {
 	e.Generation = "gen-new"
 	begun(t, s, e, wide)
 	finished(t, s, old, idempotency.Answer{Status: 200}, false)
-	if err := s.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
+	if err := s.Pages.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
@@ -154,7 +154,7 @@ func finishedStays(t *testing.T, s *store.Store) {
 	begun(t, s, e, wide)
 	finished(t, s, e, idempotency.Answer{Status: 200, Body: []byte("one")}, true)
 	finished(t, s, e, idempotency.Answer{Status: 200, Body: []byte("two")}, false)
-	if err := s.DropIdempotent(t.Context(), e.User, e.Name, e.Generation); err != nil {
+	if err := s.Pages.DropIdempotent(t.Context(), e.User, e.Name, e.Generation); err != nil {
 		t.Fatal(err)
 	}
 	if found := lookUp(t, s, e); found == nil || string(found.Answer.Body) != "one" {
@@ -203,7 +203,7 @@ func sweepIdempotent(t *testing.T, s *store.Store) {
 	}
 	now := at.Add(time.Hour + 5*time.Minute) // the first five have expired before it
 	for _, want := range []int{3, 2, 0} {
-		if n, err := s.SweepIdempotent(t.Context(), now, 3); err != nil || n != want {
+		if n, err := s.Pages.SweepIdempotent(t.Context(), now, 3); err != nil || n != want {
 			t.Fatalf("swept %d, %v; want %d", n, err, want)
 		}
 	}

@@ -23,7 +23,7 @@ import (
 // spend applies calls of a wallet.
 func spend(t *testing.T, s *store.Store, node string, u account.User, costs map[time.Time]money.Nano) (calls []record.Call) {
 	t.Helper()
-	from, err := s.Position(t.Context(), node)
+	from, err := s.Ledger.Position(t.Context(), node)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +35,7 @@ func spend(t *testing.T, s *store.Store, node string, u account.User, costs map[
 		calls = append(calls, c)
 	}
 	b.To = b.From + int64(len(b.Items))
-	if to, err := s.Apply(t.Context(), &b); err != nil || to != b.To {
+	if to, err := s.Ledger.Apply(t.Context(), &b); err != nil || to != b.To {
 		t.Fatalf("%d, %v", to, err)
 	}
 	return calls
@@ -49,12 +49,12 @@ func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 	begin := time.Date(2026, 3, 31, 21, 0, 0, 0, time.UTC) // 1 April in Moscow
 	if moves {
 		for k, name := range []string{"Asia/Vladivostok", "America/New_York", "Asia/Kolkata"} {
-			if _, err := s.SetZone(t.Context(), u.Wallet, name, begin.AddDate(0, 1+k, 12), audit.Event{}); err != nil {
+			if _, err := s.Accounts.SetZone(t.Context(), u.Wallet, name, begin.AddDate(0, 1+k, 12), audit.Event{}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	zones, err := s.Zones(t.Context(), u.Wallet)
+	zones, err := s.Ledger.Zones(t.Context(), u.Wallet)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,21 +96,21 @@ func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 		calls := spend(t, s, "node", u, costs)
 		for k := range some / 3 {
 			when := at()
-			if _, err := ledger.Credit(t.Context(), s, ledger.TopUp{Wallet: u.Wallet, Source: "test", ExternalID: fmt.Sprint(n, k), Amount: money.Nano(1 + r.Int64N(1e12)), Actor: invoiceBy}, when); err != nil {
+			if _, err := ledger.Credit(t.Context(), s.Ledger, ledger.TopUp{Wallet: u.Wallet, Source: "test", ExternalID: fmt.Sprint(n, k), Amount: money.Nano(1 + r.Int64N(1e12)), Actor: invoiceBy}, when); err != nil {
 				t.Fatal(err)
 			}
 			m, _ := topUpOf(t, s, u, when)
 			of(when).topped += m
 			when = at()
 			amount := money.Nano(r.Int64N(2e9) - 1e9 - 1)
-			if _, err := ledger.Adjust(t.Context(), s, ledger.Adjustment{Wallet: u.Wallet, ID: fmt.Sprint(n, k), Amount: amount, Reason: "r", BelowZero: true, Actor: invoiceBy}, when); err != nil {
+			if _, err := ledger.Adjust(t.Context(), s.Ledger, ledger.Adjustment{Wallet: u.Wallet, ID: fmt.Sprint(n, k), Amount: amount, Reason: "r", BelowZero: true, Actor: invoiceBy}, when); err != nil {
 				t.Fatal(err)
 			}
 			of(when).spent -= amount
 			c := &calls[k]
 			if amount = c.Cost / money.Nano(1+r.Int64N(3)); amount > 0 {
 				when = at()
-				if _, err := ledger.GiveBack(t.Context(), s, ledger.Refund{Generation: c.Generation, ID: fmt.Sprint(n, k), Amount: amount, Reason: "r", Actor: invoiceBy}, when); err != nil {
+				if _, err := ledger.GiveBack(t.Context(), s.Ledger, ledger.Refund{Generation: c.Generation, ID: fmt.Sprint(n, k), Amount: amount, Reason: "r", Actor: invoiceBy}, when); err != nil {
 					t.Fatal(err)
 				}
 				of(when).spent -= amount
@@ -143,12 +143,12 @@ func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 		if a.Amount%invoice.Kopeck != 0 || a.After < 0 || a.After >= invoice.Kopeck || acted+a.After != spent {
 			t.Errorf("%s: all acts are %s, and %s is carried on; %s was spent", month, acted, a.After, spent)
 		}
-		if got, err := s.ActByID(t.Context(), a.ID); err != nil || got != a {
+		if got, err := s.Payments.ActByID(t.Context(), a.ID); err != nil || got != a {
 			t.Errorf("(-want +got), %v:\n%s", err, cmp.Diff(a, got))
 		}
 	}
 	// What comes late is in the next act, and those that were made stay.
-	before, err := s.Acts(t.Context(), u.ID, "", "", 100)
+	before, err := s.Payments.Acts(t.Context(), u.ID, "", "", 100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 	if _, err := m.MakeActs(t.Context(), u.ID, u.Wallet, "2026-10", invoiceBy); err != nil {
 		t.Fatal(err)
 	}
-	after, err := s.Acts(t.Context(), u.ID, "", "", 100)
+	after, err := s.Payments.Acts(t.Context(), u.ID, "", "", 100)
 	if d := cmp.Diff(before, after[1:]); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -172,12 +172,12 @@ func actsAreStatements(t *testing.T, s *store.Store, moves bool) {
 // topUpOf is the top-up of a wallet at a moment, the newest.
 func topUpOf(t *testing.T, s *store.Store, u account.User, at time.Time) (money.Nano, bool) {
 	t.Helper()
-	zones, err := s.Zones(t.Context(), u.Wallet)
+	zones, err := s.Ledger.Zones(t.Context(), u.Wallet)
 	if err != nil {
 		t.Fatal(err)
 	}
 	day := zones.Day(at)
-	a, err := s.Account(t.Context(), u.Wallet, day, day.AddDate(0, 0, 1), 1000)
+	a, err := s.Ledger.Account(t.Context(), u.Wallet, day, day.AddDate(0, 0, 1), 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +213,7 @@ func actsRace(t *testing.T, s *store.Store) {
 		}
 	}
 	wg.Wait()
-	all, err := s.Acts(t.Context(), "", "", "", 100)
+	all, err := s.Payments.Acts(t.Context(), "", "", "", 100)
 	if err != nil || len(all) != 8 {
 		t.Fatalf("%d acts, %v", len(all), err)
 	}
@@ -224,7 +224,7 @@ func actsRace(t *testing.T, s *store.Store) {
 	if len(numbers) != 8 || !numbers[1] || !numbers[8] {
 		t.Errorf("%v", numbers)
 	}
-	if some, err := s.Acts(t.Context(), "", "2026-09", "", 100); err != nil || len(some) != 4 {
+	if some, err := s.Payments.Acts(t.Context(), "", "2026-09", "", 100); err != nil || len(some) != 4 {
 		t.Errorf("%d, %v", len(some), err)
 	}
 }
@@ -283,7 +283,7 @@ func actsOfNothing(t *testing.T, s *store.Store) {
 	if made, err := m.MakeActs(t.Context(), u.ID, u.Wallet, "2026-07", invoiceBy); err != nil || len(made) != 1 || made[0].Amount != 50*money.Ruble {
 		t.Fatalf("%+v, %v", made, err)
 	}
-	if _, err := ledger.GiveBack(t.Context(), s, ledger.Refund{Generation: calls[0].Generation, ID: "1", Reason: "r", Actor: invoiceBy}, at.AddDate(0, 1, 0)); err != nil {
+	if _, err := ledger.GiveBack(t.Context(), s.Ledger, ledger.Refund{Generation: calls[0].Generation, ID: "1", Reason: "r", Actor: invoiceBy}, at.AddDate(0, 1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	made, err := m.MakeActs(t.Context(), u.ID, u.Wallet, "2026-10", invoiceBy)

@@ -71,7 +71,7 @@ func actsByThemselves(t *testing.T, s *store.Store) {
 	}
 	at = at.AddDate(0, 2, 0)
 	nodes[0].Round(t.Context())
-	all, err := s.Acts(t.Context(), "", "", "", 1000)
+	all, err := s.Payments.Acts(t.Context(), "", "", "", 1000)
 	if err != nil {
 		t.Fatal(err)
 	}

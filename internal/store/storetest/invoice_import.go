@@ -130,7 +130,7 @@ func invoiceImport(t *testing.T, s *store.Store) {
 	}
 	wg.Wait()
 	wantBalance(t, s, u, 200_500_000_000)
-	if got, _ := s.InvoiceByID(t.Context(), i.ID); got.State != invoice.Paid || got.Missing() != -500_000_000 {
+	if got, _ := s.Payments.InvoiceByID(t.Context(), i.ID); got.State != invoice.Paid || got.Missing() != -500_000_000 {
 		t.Errorf("%+v", got)
 	}
 }

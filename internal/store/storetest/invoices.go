@@ -66,7 +66,7 @@ func biller(s *store.Store, at time.Time, change ...func(*invoice.Config)) *invo
 	for _, f := range change {
 		f(&c)
 	}
-	return invoice.NewManager(s, c)
+	return invoice.NewManager(s.Payments, c)
 }
 
 var (
@@ -100,17 +100,17 @@ func seen(amount money.Nano, reference string) invoice.Payment {
 func invoiceRoundTrip(t *testing.T, s *store.Store) {
 	u := client(t, s)
 	want := bill(t, s, u, biller(s, payAt), 12_200*money.Ruble)
-	got, err := s.InvoiceByID(t.Context(), want.ID)
+	got, err := s.Payments.InvoiceByID(t.Context(), want.ID)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	if want.Number != "W-2026-1" || want.Tax != 2200*money.Ruble || want.Total != 12_200*money.Ruble || want.State != invoice.Open || want.Buyer != invoiceBuyer || want.Seller != InvoiceSeller {
 		t.Errorf("%+v", want)
 	}
-	if _, err := s.InvoiceByID(t.Context(), "inv_none"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.InvoiceByID(t.Context(), "inv_none"); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if _, err := s.ActByID(t.Context(), "act_none"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.ActByID(t.Context(), "act_none"); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 	if _, err := biller(s, payAt).Invoice(t.Context(), want.ID, "usr_other"); !fault.Is(err, fault.NotFound) {
@@ -321,7 +321,7 @@ func invoiceStates(t *testing.T, s *store.Store) {
 					}
 				}
 			}
-			got, err := s.InvoiceByID(t.Context(), i.ID)
+			got, err := s.Payments.InvoiceByID(t.Context(), i.ID)
 			if err != nil || got.State != state || got.Received != received || got.Credited != received || (got.EndedAt.IsZero() != (state == invoice.Open)) {
 				t.Fatalf("%s with %s of %s, ended %s, %v; want %s with %s", got.State, got.Received, got.Credited, got.EndedAt, err, state, received)
 			}
@@ -394,7 +394,7 @@ func invoiceSums(t *testing.T, s *store.Store) {
 		}
 	}
 	wantBalance(t, s, u, 100*money.Ruble)
-	if _, err := ledger.Adjust(t.Context(), s, ledger.Adjustment{Wallet: u.Wallet, ID: "spent", Amount: -60 * money.Ruble, Reason: "spent", Actor: invoiceBy}, payAt); err != nil {
+	if _, err := ledger.Adjust(t.Context(), s.Ledger, ledger.Adjustment{Wallet: u.Wallet, ID: "spent", Amount: -60 * money.Ruble, Reason: "spent", Actor: invoiceBy}, payAt); err != nil {
 		t.Fatal(err)
 	}
 	back.Amount = 50 * money.Ruble
@@ -426,7 +426,7 @@ func invoiceOnTop(t *testing.T, s *store.Store) {
 		}
 	}
 	wantBalance(t, s, u, i.Amount)
-	if got, _ := s.InvoiceByID(t.Context(), i.ID); got.State != invoice.Paid || got.Credited != i.Amount {
+	if got, _ := s.Payments.InvoiceByID(t.Context(), i.ID); got.State != invoice.Paid || got.Credited != i.Amount {
 		t.Errorf("%+v", got)
 	}
 }

@@ -129,7 +129,7 @@ type books struct {
 func newDesk(t *testing.T, open Open) *books {
 	c := &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)} // a Wednesday
 	s := open(t, c.Now)
-	return &books{t: t, ctx: context.Background(), clock: c, store: s, reached: s}
+	return &books{t: t, ctx: context.Background(), clock: c, store: s, reached: s.Ledger}
 }
 
 // wallet makes a wallet with that much in it.
@@ -137,7 +137,7 @@ func (d *books) wallet(amount money.Nano) string {
 	d.t.Helper()
 	id := fmt.Sprint(d.n.Add(1))
 	u := account.User{ID: "usr_" + id, Name: "u" + id, Wallet: "wal_" + id, CreatedAt: d.clock.Now()}
-	if err := d.store.CreateUser(d.ctx, u, audit.Event{Actor: actor, Action: audit.UserCreated, Target: u.ID}); err != nil {
+	if err := d.store.Accounts.CreateUser(d.ctx, u, audit.Event{Actor: actor, Action: audit.UserCreated, Target: u.ID}); err != nil {
 		d.t.Fatal(err)
 	}
 	if amount != 0 {
@@ -149,7 +149,7 @@ func (d *books) wallet(amount money.Nano) string {
 func (d *books) topUp(wallet string, amount money.Nano) {
 	d.t.Helper()
 	id := fmt.Sprint("auto-", d.n.Add(1))
-	if _, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: id, Amount: amount, Actor: actor}, d.clock.Now()); err != nil {
+	if _, err := ledger.Credit(d.ctx, d.store.Ledger, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: id, Amount: amount, Actor: actor}, d.clock.Now()); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -255,7 +255,7 @@ func (d *books) tick(b *ledger.Book) {
 // balanced runs all checks of the store.
 func (d *books) balanced() {
 	d.t.Helper()
-	if err := unbalanced(d.ctx, d.store); err != nil {
+	if err := unbalanced(d.ctx, d.store.Ledger); err != nil {
 		d.t.Fatal(err)
 	}
 }
@@ -276,15 +276,15 @@ func unbalanced(ctx context.Context, s ledger.Store) error {
 func topUps(t *testing.T, d *books) {
 	w, other := d.wallet(0), d.wallet(0)
 	top := ledger.TopUp{Wallet: w, Source: "bank", ExternalID: "42", Amount: 3 * ruble, Actor: actor}
-	first, err := ledger.Credit(d.ctx, d.store, top, d.clock.Now())
+	first, err := ledger.Credit(d.ctx, d.store.Ledger, top, d.clock.Now())
 	if err != nil || first.Repeated {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	again, err := ledger.Credit(d.ctx, d.store, top, d.clock.Now())
+	again, err := ledger.Credit(d.ctx, d.store.Ledger, top, d.clock.Now())
 	if err != nil || !again.Repeated || again.Transaction != first.Transaction {
 		t.Fatalf("repeated: %+v, %v", again, err)
 	}
-	d.wantBalance(d.store, w, 3*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, w, 3*ruble, 0, 0)
 	for name, c := range map[string]struct {
 		change func(*ledger.TopUp)
 		kind   fault.Kind
@@ -301,16 +301,16 @@ func topUps(t *testing.T, d *books) {
 	} {
 		bad := top
 		c.change(&bad)
-		if _, err := ledger.Credit(d.ctx, d.store, bad, d.clock.Now()); !fault.Is(err, c.kind) {
+		if _, err := ledger.Credit(d.ctx, d.store.Ledger, bad, d.clock.Now()); !fault.Is(err, c.kind) {
 			t.Errorf("%s: %v, want %v", name, err, c.kind)
 		}
 	}
-	d.wantBalance(d.store, w, 3*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, w, 3*ruble, 0, 0)
 	var wg sync.WaitGroup
 	var fresh atomic.Int64
 	for range 8 {
 		wg.Go(func() {
-			p, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: w, Source: "race", ExternalID: "1", Amount: ruble, Actor: actor}, d.clock.Now())
+			p, err := ledger.Credit(d.ctx, d.store.Ledger, ledger.TopUp{Wallet: w, Source: "race", ExternalID: "1", Amount: ruble, Actor: actor}, d.clock.Now())
 			if err != nil {
 				t.Error(err)
 			}
@@ -323,7 +323,7 @@ func topUps(t *testing.T, d *books) {
 	if fresh.Load() != 1 {
 		t.Errorf("credited %d times", fresh.Load())
 	}
-	d.wantBalance(d.store, w, 4*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, w, 4*ruble, 0, 0)
 	onceForTwo(t, d)
 	d.balanced()
 }
@@ -335,7 +335,7 @@ func onceForTwo(t *testing.T, d *books) {
 	var credited [2]atomic.Int64
 	for i := range 8 {
 		wg.Go(func() {
-			p, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: wallets[i%2], Source: "race", ExternalID: "2", Amount: ruble, Actor: actor}, d.clock.Now())
+			p, err := ledger.Credit(d.ctx, d.store.Ledger, ledger.TopUp{Wallet: wallets[i%2], Source: "race", ExternalID: "2", Amount: ruble, Actor: actor}, d.clock.Now())
 			switch {
 			case err == nil && !p.Repeated:
 				credited[i%2].Add(1)
@@ -349,8 +349,8 @@ func onceForTwo(t *testing.T, d *books) {
 	if first+second != 1 {
 		t.Errorf("credited %d and %d times", first, second)
 	}
-	d.wantBalance(d.store, wallets[0], money.Nano(first)*ruble, 0, 0)
-	d.wantBalance(d.store, wallets[1], money.Nano(second)*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, wallets[0], money.Nano(first)*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, wallets[1], money.Nano(second)*ruble, 0, 0)
 }
 
 func adjustments(t *testing.T, d *books) {
@@ -600,7 +600,7 @@ func keyLimits(t *testing.T, d *books) {
 	}
 	advance(time.Minute)
 	advance(time.Minute)
-	d.wantBalance(d.store, w, 100*ruble, 17*ruble, 0)
+	d.wantBalance(d.store.Ledger, w, 100*ruble, 17*ruble, 0)
 	d.balanced()
 }
 
@@ -754,7 +754,7 @@ func race(t *testing.T, d *books, books []*ledger.Book, w string, need money.Nan
 	for _, b := range books {
 		d.flush(b)
 	}
-	bal, err := d.store.Balance(d.ctx, w)
+	bal, err := d.store.Ledger.Balance(d.ctx, w)
 	if err != nil || bal.Balance < 0 || bal.Charged != need*money.Nano(admitted.Load()) {
 		t.Fatalf("%+v, %v", bal, err)
 	}
@@ -780,7 +780,7 @@ func replay(t *testing.T, d *books) {
 		d.balanced()
 	}
 	b := d.start(d.config(dir))
-	d.wantBalance(d.store, w, 10*ruble, charged, 0)
+	d.wantBalance(d.store.Ledger, w, 10*ruble, charged, 0)
 	d.balanced()
 	r, err := b.Verify(d.ctx)
 	if err != nil || !r.OK() {
@@ -800,7 +800,7 @@ func applyTwice(t *testing.T, d *books) {
 		items = append(items, ledger.Encode(ledger.Item{Call: *c, WalletLease: 1}))
 	}
 	d.wantBalance(b, w, 10*ruble, 3*ruble/10, 0)
-	position, err := d.store.Position(d.ctx, b.Node())
+	position, err := d.store.Ledger.Position(d.ctx, b.Node())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -810,16 +810,16 @@ func applyTwice(t *testing.T, d *books) {
 		{Node: b.Node(), From: position, To: position, Items: items},                            // generations that it has
 		{Node: b.Node(), From: position, To: position, Items: items[3:4], Durable: true},
 	} {
-		batch.Now, batch.Life = d.clock.Now(), must(d.store.Life(d.ctx, b.Node()))
-		if got, err := d.store.Apply(d.ctx, &batch); err != nil || got != position {
+		batch.Now, batch.Life = d.clock.Now(), must(d.store.Ledger.Life(d.ctx, b.Node()))
+		if got, err := d.store.Ledger.Apply(d.ctx, &batch); err != nil || got != position {
 			t.Fatalf("at %d, %v, want %d", got, err, position)
 		}
-		d.wantBalance(d.store, w, 10*ruble, 3*ruble/10, must(d.store.Balance(d.ctx, w)).Leased)
+		d.wantBalance(d.store.Ledger, w, 10*ruble, 3*ruble/10, must(d.store.Ledger.Balance(d.ctx, w)).Leased)
 		d.balanced()
 	}
 	// one new, known ones, and the new one again
-	mixed := ledger.Batch{Node: b.Node(), Life: must(d.store.Life(d.ctx, b.Node())), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Recorded{items[0], fresh, items[1], fresh}}
-	if _, err := d.store.Apply(d.ctx, &mixed); err != nil {
+	mixed := ledger.Batch{Node: b.Node(), Life: must(d.store.Ledger.Life(d.ctx, b.Node())), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Recorded{items[0], fresh, items[1], fresh}}
+	if _, err := d.store.Ledger.Apply(d.ctx, &mixed); err != nil {
 		t.Fatal(err)
 	}
 	d.wantBalance(b, w, 10*ruble, 3*ruble/10+ruble, 0)
@@ -908,7 +908,7 @@ func whoSeesHolds(t *testing.T, d *books) {
 			name string
 			from ledger.Reader
 			want money.Nano
-		}{{"the node itself", one, here}, {"the other node", other, there}, {"the store", d.store, there}} {
+		}{{"the node itself", one, here}, {"the other node", other, there}, {"the store", d.store.Ledger, there}} {
 			if b := must(x.from.Balance(d.ctx, w)); b.Held != x.want || b.Balance != b.Credited-b.Charged {
 				t.Errorf("%s: %s shows %s as held, want %s", when, x.name, b.Held, x.want)
 			}
@@ -965,7 +965,7 @@ func deadNode(t *testing.T, d *books) {
 	}
 	d.tick(alive)
 	d.refused(alive, ledger.HoldRequest{Wallet: w, Amount: 5 * ruble})
-	for i := 0; i < 90 && must(d.store.Balance(d.ctx, w)).Leased > 0; i += 5 {
+	for i := 0; i < 90 && must(d.store.Ledger.Balance(d.ctx, w)).Leased > 0; i += 5 {
 		d.clock.Advance(5 * time.Second)
 		d.tick(alive)
 	}
@@ -978,7 +978,7 @@ func frozenNode(t *testing.T, d *books) {
 	w := d.wallet(1000 * ruble)
 	frozen, other := d.node(), d.node()
 	h, idle := d.hold(frozen, w, 4*ruble), d.hold(frozen, w, ruble)
-	if bal := must(d.store.Balance(d.ctx, w)); bal.Leased <= 5*ruble {
+	if bal := must(d.store.Ledger.Balance(d.ctx, w)); bal.Leased <= 5*ruble {
 		t.Fatalf("the lease has nothing to spare: %+v", bal)
 	}
 	d.tick(other)
@@ -1006,7 +1006,7 @@ func frozenNode(t *testing.T, d *books) {
 		d.tick(frozen)
 		d.tick(other)
 	}
-	d.wantBalance(d.store, w, 1000*ruble, 3*ruble, 0)
+	d.wantBalance(d.store.Ledger, w, 1000*ruble, 3*ruble, 0)
 	if f := d.hold(frozen, w, 997*ruble); f.Amount() != 997*ruble {
 		t.Error("the node does not work again")
 	}
@@ -1017,38 +1017,38 @@ func frozenNode(t *testing.T, d *books) {
 func fencing(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	const node = "node_1"
-	must(d.store.Position(d.ctx, node))
-	epoch := must(d.store.Join(d.ctx, node, d.clock.Now()))
+	must(d.store.Ledger.Position(d.ctx, node))
+	epoch := must(d.store.Ledger.Join(d.ctx, node, d.clock.Now()))
 	q := ledger.Borrow{Fund: ledger.Fund{Wallet: w}, Node: node, Epoch: epoch, Lease: 1, Need: ruble, Want: ruble, Now: d.clock.Now()}
-	if g := must(d.store.Borrow(d.ctx, q)); g.Granted != ruble || g.Fenced {
+	if g := must(d.store.Ledger.Borrow(d.ctx, q)); g.Granted != ruble || g.Fenced {
 		t.Fatalf("%+v", g)
 	}
 	beat := func() int64 {
-		must(d.store.Position(d.ctx, "node_2"))
-		others, _, err := d.store.Beat(d.ctx, "node_2", 0, d.clock.Now())
+		must(d.store.Ledger.Position(d.ctx, "node_2"))
+		others, _, err := d.store.Ledger.Beat(d.ctx, "node_2", 0, d.clock.Now())
 		if err != nil || len(others) != 1 || others[0].ID != node {
 			t.Fatalf("%v, %v", others, err)
 		}
 		return others[0].Beat
 	}
 	old := beat()
-	if _, current, err := d.store.Beat(d.ctx, node, epoch, d.clock.Now()); !current || err != nil {
+	if _, current, err := d.store.Ledger.Beat(d.ctx, node, epoch, d.clock.Now()); !current || err != nil {
 		t.Fatal(current, err)
 	}
-	if gone := must(d.store.Evict(d.ctx, node, old)); gone {
+	if gone := must(d.store.Ledger.Evict(d.ctx, node, old)); gone {
 		t.Fatal("a node that lives was evicted")
 	}
-	if gone := must(d.store.Evict(d.ctx, node, beat())); !gone {
+	if gone := must(d.store.Ledger.Evict(d.ctx, node, beat())); !gone {
 		t.Fatal("a dead node was not evicted")
 	}
-	d.wantBalance(d.store, w, 10*ruble, 0, 0)
-	if g := must(d.store.Borrow(d.ctx, q)); !g.Fenced || g.Granted != 0 {
+	d.wantBalance(d.store.Ledger, w, 10*ruble, 0, 0)
+	if g := must(d.store.Ledger.Borrow(d.ctx, q)); !g.Fenced || g.Granted != 0 {
 		t.Fatalf("%+v", g)
 	}
-	if _, current, err := d.store.Beat(d.ctx, node, epoch, d.clock.Now()); current || err != nil {
+	if _, current, err := d.store.Ledger.Beat(d.ctx, node, epoch, d.clock.Now()); current || err != nil {
 		t.Fatal(current, err)
 	}
-	d.wantBalance(d.store, w, 10*ruble, 0, 0)
+	d.wantBalance(d.store.Ledger, w, 10*ruble, 0, 0)
 	d.balanced()
 }
 
@@ -1073,7 +1073,7 @@ func coverOverrun(t *testing.T, d *books) {
 
 // away is a store that can be unplugged.
 type away struct {
-	*store.Store
+	*store.Ledger
 	gone    atomic.Bool
 	unheard atomic.Bool // what is returned is, and the answer is lost
 }
@@ -1084,28 +1084,28 @@ func (a *away) Borrow(ctx context.Context, b ledger.Borrow) (ledger.Grant, error
 	if a.gone.Load() {
 		return ledger.Grant{}, errAway
 	}
-	return a.Store.Borrow(ctx, b)
+	return a.Ledger.Borrow(ctx, b)
 }
 
 func (a *away) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	if a.gone.Load() {
 		return 0, errAway
 	}
-	return a.Store.Apply(ctx, b)
+	return a.Ledger.Apply(ctx, b)
 }
 
 func (a *away) Beat(ctx context.Context, node string, epoch int64, now time.Time) ([]ledger.Node, bool, error) {
 	if a.gone.Load() {
 		return nil, false, errAway
 	}
-	return a.Store.Beat(ctx, node, epoch, now)
+	return a.Ledger.Beat(ctx, node, epoch, now)
 }
 
 func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) error {
 	if a.gone.Load() {
 		return errAway
 	}
-	err := a.Store.Return(ctx, node, rs)
+	err := a.Ledger.Return(ctx, node, rs)
 	if a.unheard.Load() {
 		return errAway
 	}
@@ -1114,7 +1114,7 @@ func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) erro
 
 // closedUnheard has the store close a lease, and the node not learn of it. What was charged of it does not count twice when the store goes away.
 func closedUnheard(t *testing.T, d *books) {
-	a := &away{Store: d.store}
+	a := &away{Ledger: d.store.Ledger}
 	d.reached = a
 	w := d.wallet(1000 * ruble)
 	b := d.node()
@@ -1124,7 +1124,7 @@ func closedUnheard(t *testing.T, d *books) {
 		d.clock.Advance(time.Minute)
 		_ = b.Tick(d.ctx) // fails where the answer is lost
 	}
-	if left := must(d.store.Balance(d.ctx, w)).Leased; left != 0 {
+	if left := must(d.store.Ledger.Balance(d.ctx, w)).Leased; left != 0 {
 		t.Fatalf("the lease is open, and has %s", left)
 	}
 	running := d.hold(b, w, ruble)
@@ -1139,7 +1139,7 @@ func closedUnheard(t *testing.T, d *books) {
 }
 
 func storeAway(t *testing.T, d *books) {
-	a := &away{Store: d.store}
+	a := &away{Ledger: d.store.Ledger}
 	d.reached = a
 	w, other := d.wallet(1000*ruble), d.wallet(10*ruble)
 	b := d.node()
@@ -1193,7 +1193,7 @@ func storeAway(t *testing.T, d *books) {
 	d.clock.Advance(10 * time.Second)
 	d.tick(b)
 	d.tick(b)
-	d.wantBalance(d.store, w, 1000*ruble, 5*ruble, 0)
+	d.wantBalance(d.store.Ledger, w, 1000*ruble, 5*ruble, 0)
 	d.balanced()
 }
 
@@ -1221,7 +1221,7 @@ func noLeak(t *testing.T, d *books) {
 		d.tick(b)
 	}
 	for _, w := range wallets {
-		d.wantBalance(d.store, w, 100*ruble, 3*ruble, 0) // and idle leases went back
+		d.wantBalance(d.store.Ledger, w, 100*ruble, 3*ruble, 0) // and idle leases went back
 	}
 	if holds, sum := b.Open(); holds != 0 || sum != 0 {
 		t.Errorf("%d holds of %s", holds, sum)
@@ -1231,7 +1231,7 @@ func noLeak(t *testing.T, d *books) {
 	if err := b.Close(d.ctx); err != nil {
 		t.Fatal(err)
 	}
-	d.wantBalance(d.store, wallets[0], 100*ruble, 3*ruble, 0)
+	d.wantBalance(d.store.Ledger, wallets[0], 100*ruble, 3*ruble, 0)
 	d.balanced()
 }
 
@@ -1378,7 +1378,7 @@ func paidTokens(t *testing.T, d *books) {
 	}
 	got := map[string]int64{}
 	var wallets []string
-	if err := d.store.PaidTokens(d.ctx, "2026-03-03", "2026-03-04", func(wallet, model string, tokens int64) {
+	if err := d.store.Ledger.PaidTokens(d.ctx, "2026-03-03", "2026-03-04", func(wallet, model string, tokens int64) {
 		if len(wallets) == 0 || wallets[len(wallets)-1] != wallet {
 			wallets = append(wallets, wallet)
 		}
@@ -1398,7 +1398,7 @@ func paidTokens(t *testing.T, d *books) {
 func oneProcess(t *testing.T, d *books) {
 	dir := filepath.Join(t.TempDir(), "journal")
 	b := d.start(d.config(dir))
-	if _, err := ledger.Start(d.ctx, d.store, d.config(dir)); !fault.Is(err, fault.Conflict) {
+	if _, err := ledger.Start(d.ctx, d.store.Ledger, d.config(dir)); !fault.Is(err, fault.Conflict) {
 		t.Fatalf("%v", err)
 	}
 	if err := b.Close(d.ctx); err != nil {
@@ -1424,18 +1424,18 @@ func awkwardCall(t *testing.T, d *books) {
 		t.Fatal(err)
 	}
 	d.wantBalance(b, w, 11*ruble, ruble, 0)
-	if x, err := ledger.Explain(d.ctx, d.store, "", c.Generation); err != nil || !x.Matches {
+	if x, err := ledger.Explain(d.ctx, d.store.Ledger, "", c.Generation); err != nil || !x.Matches {
 		t.Errorf("%s, %v", x.Why, err)
 	}
 	for _, kind := range []func() error{
-		func() error { _, err := d.store.Balance(d.ctx, bad); return err },
-		func() error { _, _, err := d.store.Call(d.ctx, bad, bad); return err },
+		func() error { _, err := d.store.Ledger.Balance(d.ctx, bad); return err },
+		func() error { _, _, err := d.store.Ledger.Call(d.ctx, bad, bad); return err },
 	} {
 		if err := kind(); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v; want NotFound", err)
 		}
 	}
-	if rows, err := d.store.Activity(d.ctx, w, "", "2026-03-04", "2026-03-04"); err != nil || len(rows) != 1 || rows[0].Model != "a\uFFFDb\uFFFD" {
+	if rows, err := d.store.Ledger.Activity(d.ctx, w, "", "2026-03-04", "2026-03-04"); err != nil || len(rows) != 1 || rows[0].Model != "a\uFFFDb\uFFFD" {
 		t.Errorf("%v, %v", rows, err)
 	}
 	d.balanced()

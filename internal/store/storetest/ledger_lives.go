@@ -40,7 +40,7 @@ func poison(t *testing.T, d *books) {
 	}
 	d.flush(b)
 	d.wantBalance(b, w, 100*ruble, 7*ruble, 0)
-	waiting, err := d.store.Asides(d.ctx)
+	waiting, err := d.store.Ledger.Asides(d.ctx)
 	if err != nil || len(waiting) != 1 || waiting[0].Generation != bad.Generation || waiting[0].Cost != most || waiting[0].Wallet != rich || waiting[0].Reason == "" || b.Aside() != 1 {
 		t.Fatalf("%+v, %v", waiting, err)
 	}
@@ -56,13 +56,13 @@ func poison(t *testing.T, d *books) {
 	}
 	id := waiting[0].ID
 	by := audit.Actor{Name: "op"}
-	if err := d.store.PostAside(d.ctx, id, by, d.clock.Now()); !fault.Is(err, fault.Unprocessable) {
+	if err := d.store.Ledger.PostAside(d.ctx, id, by, d.clock.Now()); !fault.Is(err, fault.Unprocessable) {
 		t.Errorf("%v", err)
 	}
-	if err := d.store.DismissAside(d.ctx, id, "a nonsense report", by, d.clock.Now()); err != nil {
+	if err := d.store.Ledger.DismissAside(d.ctx, id, "a nonsense report", by, d.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
-	for _, err := range []error{d.store.PostAside(d.ctx, id, by, d.clock.Now()), d.store.DismissAside(d.ctx, id, "", by, d.clock.Now())} {
+	for _, err := range []error{d.store.Ledger.PostAside(d.ctx, id, by, d.clock.Now()), d.store.Ledger.DismissAside(d.ctx, id, "", by, d.clock.Now())} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
@@ -73,7 +73,7 @@ func poison(t *testing.T, d *books) {
 // mentions looks for a failed check whose text has a word.
 func (d *books) mentions(name, word string) {
 	d.t.Helper()
-	r, err := ledger.Verify(d.ctx, d.store, "", ledger.Anchor{}, time.Time{})
+	r, err := ledger.Verify(d.ctx, d.store.Ledger, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -89,33 +89,33 @@ func (d *books) mentions(name, word string) {
 func asidePosted(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	node := "node_aside"
-	if _, err := d.store.Position(d.ctx, node); err != nil {
+	if _, err := d.store.Ledger.Position(d.ctx, node); err != nil {
 		t.Fatal(err)
 	}
 	c := d.call(w, "", 3*ruble)
 	rec := ledger.Encode(ledger.Item{Call: *c}).Record
 	a := &ledger.Aside{Node: node, Position: 100, Generation: c.Generation, Wallet: w, Cost: c.Cost, Reason: "test", Record: rec, At: d.clock.Now()}
 	for range 2 { // the second time the node has moved on
-		if at, err := d.store.SetAside(d.ctx, "", 0, a); err != nil || at != 100 {
+		if at, err := d.store.Ledger.SetAside(d.ctx, "", 0, a); err != nil || at != 100 {
 			t.Fatal(at, err)
 		}
 	}
-	if _, err := d.store.SetAside(d.ctx, "life_other", 100, a); !fault.Is(err, fault.Conflict) {
+	if _, err := d.store.Ledger.SetAside(d.ctx, "life_other", 100, a); !fault.Is(err, fault.Conflict) {
 		t.Errorf("%v", err)
 	}
-	d.wantBalance(d.store, w, 10*ruble, 0, 0)
-	waiting, err := d.store.Asides(d.ctx)
+	d.wantBalance(d.store.Ledger, w, 10*ruble, 0, 0)
+	waiting, err := d.store.Ledger.Asides(d.ctx)
 	if err != nil || len(waiting) != 1 {
 		t.Fatal(waiting, err)
 	}
-	if err := d.store.PostAside(d.ctx, waiting[0].ID, audit.Actor{Name: "op"}, d.clock.Now()); err != nil {
+	if err := d.store.Ledger.PostAside(d.ctx, waiting[0].ID, audit.Actor{Name: "op"}, d.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
-	d.wantBalance(d.store, w, 10*ruble, 3*ruble, 0)
-	if err := d.store.PostAside(d.ctx, waiting[0].ID, audit.Actor{Name: "op"}, d.clock.Now()); !fault.Is(err, fault.NotFound) {
+	d.wantBalance(d.store.Ledger, w, 10*ruble, 3*ruble, 0)
+	if err := d.store.Ledger.PostAside(d.ctx, waiting[0].ID, audit.Actor{Name: "op"}, d.clock.Now()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v", err)
 	}
-	if n, err := d.store.CountAsides(d.ctx); n != 0 || err != nil {
+	if n, err := d.store.Ledger.CountAsides(d.ctx); n != 0 || err != nil {
 		t.Error(n, err)
 	}
 	d.balanced()
@@ -179,7 +179,7 @@ func copied(t *testing.T, d *books) {
 				t.Fatal(err)
 			}
 		}
-		got, err := d.store.Balance(d.ctx, w)
+		got, err := d.store.Ledger.Balance(d.ctx, w)
 		if err != nil || got.Charged != charged {
 			t.Errorf("%s: charged %s of %s, %v", name, got.Charged, charged, err)
 		}
@@ -220,7 +220,7 @@ func otherBooks(t *testing.T, d *books, other *store.Store) {
 		t.Fatal(err)
 	}
 	before := must(journal.Node(dir))
-	_, err := ledger.Start(d.ctx, other, d.config(dir))
+	_, err := ledger.Start(d.ctx, other.Ledger, d.config(dir))
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "other books") {
 		t.Fatalf("%v", err)
 	}

@@ -127,7 +127,7 @@ func (m *model) config(n *modelNode) ledger.Config {
 }
 
 func (m *model) start(n *modelNode) {
-	b, err := ledger.Start(context.Background(), m.desk.store, m.config(n))
+	b, err := ledger.Start(context.Background(), m.desk.store.Ledger, m.config(n))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func (m *model) topUp(t *rapid.T) {
 	w := rapid.SampledFrom(m.wallets).Draw(t, "wallet")
 	id := rapid.StringMatching(`[a-f]`).Draw(t, "external id")
 	n := amounts.Draw(t, "amount") * 3
-	p, err := ledger.Credit(context.Background(), m.desk.store, ledger.TopUp{Wallet: w.id, Source: "s", ExternalID: w.id + id, Amount: n, Actor: actor}, m.now())
+	p, err := ledger.Credit(context.Background(), m.desk.store.Ledger, ledger.TopUp{Wallet: w.id, Source: "s", ExternalID: w.id + id, Amount: n, Actor: actor}, m.now())
 	before, known := m.topUps[w.id+id]
 	switch {
 	case n == 0:
@@ -444,15 +444,15 @@ func (m *model) applyTwice(t *rapid.T) {
 	}
 	n := m.alive(t)
 	m.flush(n)
-	at, err := m.desk.store.Position(context.Background(), n.book.Node())
+	at, err := m.desk.store.Ledger.Position(context.Background(), n.book.Node())
 	if err != nil {
 		t.Fatal(err)
 	}
 	it := m.settled[rapid.IntRange(0, len(m.settled)-1).Draw(t, "settled")]
-	if _, _, err := m.desk.store.Call(context.Background(), it.Call.Wallet, it.Call.Generation); err != nil {
+	if _, _, err := m.desk.store.Ledger.Call(context.Background(), it.Call.Wallet, it.Call.Generation); err != nil {
 		t.Skip("not in the store yet")
 	}
-	if _, err := m.desk.store.Apply(context.Background(), &ledger.Batch{Node: n.book.Node(), Life: must(m.desk.store.Life(context.Background(), n.book.Node())), From: at, To: at, Items: []ledger.Recorded{ledger.Encode(it)}, Now: m.now()}); err != nil {
+	if _, err := m.desk.store.Ledger.Apply(context.Background(), &ledger.Batch{Node: n.book.Node(), Life: must(m.desk.store.Ledger.Life(context.Background(), n.book.Node())), From: at, To: at, Items: []ledger.Recorded{ledger.Encode(it)}, Now: m.now()}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -471,7 +471,7 @@ func (m *model) tickAll(*rapid.T) {
 
 // invariants hold after each step, whatever is still on its way to the store.
 func (m *model) invariants(t *rapid.T) {
-	if err := unbalanced(context.Background(), m.desk.store); err != nil {
+	if err := unbalanced(context.Background(), m.desk.store.Ledger); err != nil {
 		t.Fatal(err)
 	}
 	for _, w := range m.wallets {
@@ -502,7 +502,7 @@ func (m *model) finish() {
 		}
 	}
 	for _, w := range m.wallets {
-		bal, err := m.desk.store.Balance(ctx, w.id)
+		bal, err := m.desk.store.Ledger.Balance(ctx, w.id)
 		if err != nil {
 			m.t.Fatal(err)
 		}
@@ -512,7 +512,7 @@ func (m *model) finish() {
 	}
 	m.invariants(m.t)
 	for _, it := range m.settled {
-		if _, entries, err := m.desk.store.Call(ctx, it.Call.Wallet, it.Call.Generation); err != nil || len(entries) != 1 {
+		if _, entries, err := m.desk.store.Ledger.Call(ctx, it.Call.Wallet, it.Call.Generation); err != nil || len(entries) != 1 {
 			m.t.Fatalf("%s: %v, %v", it.Call.Generation, entries, err)
 		}
 	}

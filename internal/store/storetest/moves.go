@@ -24,17 +24,17 @@ func moving(user, to, from string, when time.Time) (link, undo auth.Token) {
 func move(t *testing.T, s *store.Store, user, to, from string, when time.Time) auth.Token {
 	t.Helper()
 	link, _ := moving(user, to, from, when)
-	if done, err := s.AddMove(t.Context(), link, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
+	if done, err := s.People.AddMove(t.Context(), link, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
 		t.Fatalf("%v, %v", done, err)
 	}
 	_, undo := moving(user, to, from, when)
-	ok(t, s.Move(t.Context(), auth.Move{User: user, Email: to, Use: link.Hash, Undo: undo, Now: when, Event: event(audit.AddressMoved)}))
+	ok(t, s.People.Move(t.Context(), auth.Move{User: user, Email: to, Use: link.Hash, Undo: undo, Now: when, Event: event(audit.AddressMoved)}))
 	return undo
 }
 
 func wantEmail(t *testing.T, s *store.Store, user, want string) {
 	t.Helper()
-	if p, err := s.PersonOf(t.Context(), user); err != nil || p.Email != want {
+	if p, err := s.People.PersonOf(t.Context(), user); err != nil || p.Email != want {
 		t.Fatalf("the address is %q, %v; want %q", p.Email, err, want)
 	}
 }
@@ -45,7 +45,7 @@ func moves(t *testing.T, s *store.Store) {
 	kept, ended, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
 	reset := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User, n.Email = u.ID, "anna@example.org" })
 	link, undo := moving(u.ID, "new@example.org", "anna@example.org", at)
-	done, err := s.AddMove(t.Context(), link, undo, 5, 3, event(audit.AddressAsked))
+	done, err := s.People.AddMove(t.Context(), link, undo, 5, 3, event(audit.AddressAsked))
 	if err != nil || !done {
 		t.Fatalf("%v, %v", done, err)
 	}
@@ -60,29 +60,29 @@ func moves(t *testing.T, s *store.Store) {
 	} {
 		wrong := n
 		change(&wrong)
-		if err := s.Move(t.Context(), wrong); !fault.Is(err, fault.NotFound) {
+		if err := s.People.Move(t.Context(), wrong); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	ok(t, s.Move(t.Context(), n))
-	wantKind(t, s.Move(t.Context(), n), fault.NotFound) // a link works once
-	l, err := s.LoginByEmail(t.Context(), "new@example.org")
+	ok(t, s.People.Move(t.Context(), n))
+	wantKind(t, s.People.Move(t.Context(), n), fault.NotFound) // a link works once
+	l, err := s.People.LoginByEmail(t.Context(), "new@example.org")
 	if err != nil || l.User != u.ID || !l.Confirmed || l.Password == "" {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	_, err = s.LoginByEmail(t.Context(), "anna@example.org")
+	_, err = s.People.LoginByEmail(t.Context(), "anna@example.org")
 	wantKind(t, err, fault.NotFound)
 	for hash, want := range map[string]bool{kept.Hash: true, ended.Hash: false, foreign.Hash: true} {
-		if _, _, err := s.SessionBy(t.Context(), hash); (err == nil) != want {
+		if _, _, err := s.People.SessionBy(t.Context(), hash); (err == nil) != want {
 			t.Errorf("a session goes on: %v; want %v", err == nil, want)
 		}
 	}
-	_, err = s.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
+	_, err = s.People.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	// somebody without an address gets a login
 	bare := mustUser(t, s)
-	ok(t, s.Move(t.Context(), auth.Move{User: bare.ID, Email: "bare@example.org", Now: at, Event: event(audit.AddressMoved)}))
-	if l, err := s.LoginOf(t.Context(), bare.ID); err != nil || l.Email != "bare@example.org" || l.Password != "" || !l.Confirmed {
+	ok(t, s.People.Move(t.Context(), auth.Move{User: bare.ID, Email: "bare@example.org", Now: at, Event: event(audit.AddressMoved)}))
+	if l, err := s.People.LoginOf(t.Context(), bare.ID); err != nil || l.Email != "bare@example.org" || l.Password != "" || !l.Confirmed {
 		t.Fatalf("%+v, %v", l, err)
 	}
 }
@@ -95,46 +95,46 @@ func unmoves(t *testing.T, s *store.Store) {
 	third := move(t, s, u.ID, "d@example.org", "c@example.org", at.Add(2*time.Minute))
 	// no account takes an address that may come back: by signing up, by a login or by moving there
 	n, l := newPerson(apikey.User, "a@example.org")
-	wantKind(t, s.AddPerson(t.Context(), n, l, nil, "", event(audit.UserCreated)), fault.Conflict)
-	wantKind(t, s.AddLogin(t.Context(), auth.Login{User: mustUser(t, s).ID, Email: "b@example.org", CreatedAt: at}, "", event(audit.LoginAdded)), fault.Conflict)
-	wantKind(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "a@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
-	wantKind(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "d@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
+	wantKind(t, s.People.AddPerson(t.Context(), n, l, nil, "", event(audit.UserCreated)), fault.Conflict)
+	wantKind(t, s.People.AddLogin(t.Context(), auth.Login{User: mustUser(t, s).ID, Email: "b@example.org", CreatedAt: at}, "", event(audit.LoginAdded)), fault.Conflict)
+	wantKind(t, s.People.Move(t.Context(), auth.Move{User: other.ID, Email: "a@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
+	wantKind(t, s.People.Move(t.Context(), auth.Move{User: other.ID, Email: "d@example.org", Now: at, Event: event(audit.AddressMoved)}), fault.Conflict)
 	wantEmail(t, s, other.ID, "other@example.org")
 
 	session := mustSession(t, s, u.ID, nil)
 	reset := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.User = u.ID })
 	open, _ := moving(u.ID, "e@example.org", "d@example.org", at.Add(3*time.Minute))
-	if done, err := s.AddMove(t.Context(), open, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
+	if done, err := s.People.AddMove(t.Context(), open, auth.Token{}, 100, 100, event(audit.AddressAsked)); err != nil || !done {
 		t.Fatal(err)
 	}
 	now := at.Add(time.Hour)
-	wantKind(t, s.Unmove(t.Context(), second, second.ExpiresAt, event(audit.AddressKept)), fault.NotFound)
+	wantKind(t, s.People.Unmove(t.Context(), second, second.ExpiresAt, event(audit.AddressKept)), fault.NotFound)
 	stolen := second
 	stolen.User = other.ID
-	wantKind(t, s.Unmove(t.Context(), stolen, now, event(audit.AddressKept)), fault.NotFound)
-	ok(t, s.Unmove(t.Context(), second, now, event(audit.AddressKept)))
+	wantKind(t, s.People.Unmove(t.Context(), stolen, now, event(audit.AddressKept)), fault.NotFound)
+	ok(t, s.People.Unmove(t.Context(), second, now, event(audit.AddressKept)))
 	wantEmail(t, s, u.ID, "b@example.org")
 	// what came later is over: the thief's own undo, the open change, links and sessions
 	for _, undo := range []auth.Token{second, third} {
-		wantKind(t, s.Unmove(t.Context(), undo, now, event(audit.AddressKept)), fault.NotFound)
+		wantKind(t, s.People.Unmove(t.Context(), undo, now, event(audit.AddressKept)), fault.NotFound)
 	}
-	wantKind(t, s.Move(t.Context(), auth.Move{User: u.ID, Email: open.Email, Use: open.Hash, Now: now, Event: event(audit.AddressMoved)}), fault.NotFound)
-	_, _, err := s.SessionBy(t.Context(), session.Hash)
+	wantKind(t, s.People.Move(t.Context(), auth.Move{User: u.ID, Email: open.Email, Use: open.Hash, Now: now, Event: event(audit.AddressMoved)}), fault.NotFound)
+	_, _, err := s.People.SessionBy(t.Context(), session.Hash)
 	wantKind(t, err, fault.NotFound)
-	_, err = s.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
+	_, err = s.People.TokenBy(t.Context(), auth.Reset, reset.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	// the undo from before still works, and the address that its account cannot take back any more is free
-	ok(t, s.Unmove(t.Context(), first, now, event(audit.AddressKept)))
+	ok(t, s.People.Unmove(t.Context(), first, now, event(audit.AddressKept)))
 	wantEmail(t, s, u.ID, "a@example.org")
-	ok(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "c@example.org", Now: now, Event: event(audit.AddressMoved)}))
-	ok(t, s.Move(t.Context(), auth.Move{User: other.ID, Email: "third@example.org", Now: second.ExpiresAt, Event: event(audit.AddressMoved)}))
+	ok(t, s.People.Move(t.Context(), auth.Move{User: other.ID, Email: "c@example.org", Now: now, Event: event(audit.AddressMoved)}))
+	ok(t, s.People.Move(t.Context(), auth.Move{User: other.ID, Email: "third@example.org", Now: second.ExpiresAt, Event: event(audit.AddressMoved)}))
 }
 
 // movesMost is what one user, and all users together, may ask for.
 func movesMost(t *testing.T, s *store.Store) {
 	ask := func(user, to string, when time.Time) (bool, error) {
 		link, undo := moving(user, to, user+"@example.org", when)
-		return s.AddMove(t.Context(), link, undo, 4, 2, event(audit.AddressAsked))
+		return s.People.AddMove(t.Context(), link, undo, 4, 2, event(audit.AddressAsked))
 	}
 	a, b, c := mustUser(t, s), mustUser(t, s), mustUser(t, s)
 	for _, try := range []struct {
@@ -160,15 +160,15 @@ func movesMost(t *testing.T, s *store.Store) {
 	}
 	// a later link ends the one before, and one that was stopped still counts
 	first, undo := moving(b.ID, "one@example.org", b.ID+"@example.org", at.Add(time.Minute))
-	if done, err := s.AddMove(t.Context(), first, undo, 4, 2, event(audit.AddressAsked)); err != nil || !done {
+	if done, err := s.People.AddMove(t.Context(), first, undo, 4, 2, event(audit.AddressAsked)); err != nil || !done {
 		t.Fatal(err)
 	}
 	if done, err := ask(b.ID, "two@example.org", at.Add(2*time.Minute)); err != nil || !done {
 		t.Fatal(err)
 	}
-	_, err := s.TokenBy(t.Context(), auth.Address, first.Hash, at)
+	_, err := s.People.TokenBy(t.Context(), auth.Address, first.Hash, at)
 	wantKind(t, err, fault.NotFound)
-	ok(t, s.Unmove(t.Context(), undo, at.Add(3*time.Minute), event(audit.AddressKept)))
+	ok(t, s.People.Unmove(t.Context(), undo, at.Add(3*time.Minute), event(audit.AddressKept)))
 	if done, err := ask(b.ID, "one@example.org", at.Add(4*time.Minute)); err != nil || !done {
 		t.Fatal(err)
 	}
@@ -196,34 +196,34 @@ func movesRace(t *testing.T, s *store.Store) {
 		u := mustPerson(t, s, apikey.NewID("")+"@example.org")
 		wg.Go(func() {
 			_, undo := moving(u.ID, "", u.ID+"@example.org", at)
-			count(s.Move(t.Context(), auth.Move{User: u.ID, Email: want, Undo: undo, Now: at, Event: event(audit.AddressMoved)}))
+			count(s.People.Move(t.Context(), auth.Move{User: u.ID, Email: want, Undo: undo, Now: at, Event: event(audit.AddressMoved)}))
 		})
 	}
 	wg.Go(func() {
 		u, l := newPerson(apikey.User, want)
-		count(s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+		count(s.People.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
 	})
 	wg.Wait()
 	if got.Load() != 1 {
 		t.Fatalf("%d users got the address", got.Load())
 	}
 	// somebody leaves an address while others sign up with it: it is held
-	owner, err := s.LoginByEmail(t.Context(), want)
+	owner, err := s.People.LoginByEmail(t.Context(), want)
 	ok(t, err)
 	_, undo := moving(owner.User, "", want, at)
 	wg.Go(func() {
-		if err := s.Move(t.Context(), auth.Move{User: owner.User, Email: "left@example.org", Undo: undo, Now: at, Event: event(audit.AddressMoved)}); err != nil {
+		if err := s.People.Move(t.Context(), auth.Move{User: owner.User, Email: "left@example.org", Undo: undo, Now: at, Event: event(audit.AddressMoved)}); err != nil {
 			t.Error(err)
 		}
 	})
 	for range 4 {
 		wg.Go(func() {
 			u, l := newPerson(apikey.User, want)
-			if err := s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)); !fault.Is(err, fault.Conflict) {
+			if err := s.People.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)); !fault.Is(err, fault.Conflict) {
 				t.Errorf("somebody signed up with an address that is held: %v", err)
 			}
 		})
 	}
 	wg.Wait()
-	ok(t, s.Unmove(t.Context(), undo, at, event(audit.AddressKept)))
+	ok(t, s.People.Unmove(t.Context(), undo, at, event(audit.AddressKept)))
 }

@@ -41,13 +41,13 @@ func NodesBench(b *testing.B, open func(*testing.B) (first *store.Store, another
 							world = newWorld(random, accounts)
 						}
 						for i := range world.wallets {
-							if err := first.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
+							if err := first.Accounts.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
 								b.Fatal(err)
 							}
 						}
 					}
 					node := fmt.Sprint("node-", n)
-					if _, err := first.Position(ctx, node); err != nil {
+					if _, err := first.Ledger.Position(ctx, node); err != nil {
 						b.Fatal(err)
 					}
 					for k := range int64(batches) {
@@ -79,12 +79,12 @@ func NodesBench(b *testing.B, open func(*testing.B) (first *store.Store, another
 // applyAll applies batches one after another. As nodes do, it tries again when a statement has waited for too long.
 func applyAll(ctx context.Context, s *store.Store, queue []ledger.Batch) error {
 	for i := range queue {
-		to, err := s.Apply(ctx, &queue[i])
+		to, err := s.Ledger.Apply(ctx, &queue[i])
 		for range 20 {
 			if !fault.Is(err, fault.StorageUnavailable) {
 				break
 			}
-			to, err = s.Apply(ctx, &queue[i])
+			to, err = s.Ledger.Apply(ctx, &queue[i])
 		}
 		if err != nil || to != queue[i].To {
 			return fmt.Errorf("%d, %w", to, err)

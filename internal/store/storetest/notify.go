@@ -119,7 +119,7 @@ func (w *town) SendTest(m *notify.Mail) bool { return w.Deliver(context.Backgrou
 
 // node is a node of the town.
 func (w *town) node() (*notify.Manager, *notify.Watcher) {
-	m := notify.NewManager(w.store, w.store, w, notify.Config{
+	m := notify.NewManager(w.store.Notices, w.store.People, w, notify.Config{
 		Now: w.now, Defaults: notify.NewChoices(notify.Causes, notify.Causes), TestsADay: 2, CheckEvery: 5 * time.Minute, Poll: time.Second, MailEvery: time.Second,
 		Encode: func(f *notify.Fact) []byte { return []byte(`{"kind":"` + string(f.Kind) + `"}`) }, Wake: func() {},
 		Report: func(what, _ string, _ notify.Cause, _ int, err error) {
@@ -136,7 +136,7 @@ func (w *town) resident(name string) account.User {
 	w.t.Helper()
 	u := account.User{ID: apikey.NewID("usr_"), Name: name, Wallet: apikey.NewID("wal_"), Role: apikey.User, CreatedAt: payAt}
 	l := auth.Login{User: u.ID, Email: name + "@example.org", Password: "$argon2id$...", Confirmed: true, CreatedAt: payAt}
-	ok(w.t, w.store.AddPerson(w.t.Context(), u, l, nil, "", event(audit.UserCreated)))
+	ok(w.t, w.store.People.AddPerson(w.t.Context(), u, l, nil, "", event(audit.UserCreated)))
 	w.has(u, 100*money.Ruble, 30)
 	return u
 }
@@ -189,31 +189,31 @@ func (w *town) want(want ...string) {
 func noticeSettings(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
 	u, other := w.resident("anna"), w.resident("boris")
-	empty, err := s.NotifySettings(t.Context(), u.ID)
+	empty, err := s.Notices.NotifySettings(t.Context(), u.ID)
 	if d := cmp.Diff(notify.Settings{Own: notify.Choices{}}, empty); d != "" || err != nil {
 		t.Fatalf("%v %s", err, d)
 	}
 	want := notify.Settings{Threshold: 0, ThresholdSet: true, Webhook: "https://example.org/hook", Own: notify.Choices{notify.LowBalance: {notify.Email: false}, notify.Payment: {notify.Email: true, notify.Webhook: false}}}
 	for range 2 {
-		ok(t, s.SaveNotifySettings(t.Context(), u.ID, want, payAt, event(audit.NoticesChanged)))
-		got, err := s.NotifySettings(t.Context(), u.ID)
+		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, want, payAt, event(audit.NoticesChanged)))
+		got, err := s.Notices.NotifySettings(t.Context(), u.ID)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Fatalf("%v %s", err, d)
 		}
 	}
-	ok(t, s.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Threshold: money.Ruble, ThresholdSet: true, Own: notify.Choices{notify.LowBalance: {notify.Email: true}}}, payAt, event(audit.NoticesChanged)))
-	got, err := s.NotifySettings(t.Context(), u.ID)
+	ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Threshold: money.Ruble, ThresholdSet: true, Own: notify.Choices{notify.LowBalance: {notify.Email: true}}}, payAt, event(audit.NoticesChanged)))
+	got, err := s.Notices.NotifySettings(t.Context(), u.ID)
 	want.Threshold, want.Webhook, want.Own[notify.LowBalance] = money.Ruble, "", map[notify.Channel]bool{notify.Email: true}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Fatalf("%v %s", err, d)
 	}
-	if got, _ := s.NotifySettings(t.Context(), other.ID); len(got.Own) > 0 || got.ThresholdSet {
+	if got, _ := s.Notices.NotifySettings(t.Context(), other.ID); len(got.Own) > 0 || got.ThresholdSet {
 		t.Errorf("they are another's, too: %+v", got)
 	}
-	if err := s.SaveNotifySettings(t.Context(), "usr_none", want, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
+	if err := s.Notices.SaveNotifySettings(t.Context(), "usr_none", want, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if err := s.SwitchNotice(t.Context(), "usr_none", notify.Payment, notify.Email, false, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
+	if err := s.Notices.SwitchNotice(t.Context(), "usr_none", notify.Payment, notify.Email, false, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }
@@ -262,7 +262,7 @@ func noticeKey(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
-			key, err := s.NoticeKey(t.Context(), []byte(strings.Repeat(fmt.Sprint(i), 32)))
+			key, err := s.Notices.NoticeKey(t.Context(), []byte(strings.Repeat(fmt.Sprint(i), 32)))
 			if err != nil {
 				t.Error(err)
 			}
@@ -302,7 +302,7 @@ func noticeTests(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for i := range 10 {
 		wg.Go(func() {
-			if yes, err := s.TakeNoticeTest(t.Context(), silent.ID, "2026-11-03", 3); err != nil || yes {
+			if yes, err := s.Notices.TakeNoticeTest(t.Context(), silent.ID, "2026-11-03", 3); err != nil || yes {
 				taken.Store(i, err)
 			}
 		})
@@ -409,7 +409,7 @@ func noticeFleet(t *testing.T, s *store.Store) {
 		u := w.resident(fmt.Sprint("p", i))
 		w.has(u, 10*money.Ruble, 2)
 		hook := "https://example.org/" + u.Name
-		ok(t, s.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Webhook: hook}, payAt, event(audit.NoticesChanged)))
+		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Webhook: hook}, payAt, event(audit.NoticesChanged)))
 		want = append(want, u.Name+"@example.org: money_low")
 	}
 	var wg sync.WaitGroup
@@ -428,7 +428,7 @@ func noticeFleet(t *testing.T, s *store.Store) {
 		n.MailRound(t.Context())
 	}
 	w.want(want...)
-	due, err := s.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
+	due, err := s.Notices.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
 	if err != nil || len(due) != 10 {
 		t.Errorf("%d webhooks, %v", len(due), err)
 	}
@@ -444,7 +444,7 @@ func noticeDeath(t *testing.T, s *store.Store) {
 	w.has(u, 10*money.Ruble, 2)
 	for n.CheckRound(t.Context()) < time.Second {
 	}
-	first, err := s.ClaimMails(t.Context(), w.now(), w.now().Add(3*time.Minute), 10) // by a node that dies
+	first, err := s.Notices.ClaimMails(t.Context(), w.now(), w.now().Add(3*time.Minute), 10) // by a node that dies
 	if err != nil || len(first) != 1 || first[0].Attempts != 1 {
 		t.Fatalf("%+v, %v", first, err)
 	}
@@ -453,7 +453,7 @@ func noticeDeath(t *testing.T, s *store.Store) {
 	w.pass(3 * time.Minute)
 	w.send(n)
 	w.want("anna@example.org: money_low") // it was not lost
-	if done, err := s.EndMail(t.Context(), &first[0], notify.MailOutcome{NextAt: w.now()}); done || err != nil {
+	if done, err := s.Notices.EndMail(t.Context(), &first[0], notify.MailOutcome{NextAt: w.now()}); done || err != nil {
 		t.Errorf("the dead node has ended it: %v, %v", done, err)
 	}
 	w.has(u, 0, 0)
@@ -461,7 +461,7 @@ func noticeDeath(t *testing.T, s *store.Store) {
 	for n.CheckRound(t.Context()) < time.Second {
 	}
 	for range 20 { // a mail that kills each node which sends it is not repeated for ever
-		_, err := s.ClaimMails(t.Context(), w.now(), w.now().Add(3*time.Minute), 10)
+		_, err := s.Notices.ClaimMails(t.Context(), w.now(), w.now().Add(3*time.Minute), 10)
 		ok(t, err)
 		w.pass(3 * time.Minute)
 	}
@@ -539,7 +539,7 @@ func noticeHook(t *testing.T, s *store.Store) {
 		w.watch(n)
 		w.pass(5 * time.Minute)
 	}
-	due, err := s.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
+	due, err := s.Notices.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
 	if err != nil || len(due) != 1 {
 		t.Fatalf("%d, %v", len(due), err)
 	}
@@ -553,7 +553,7 @@ func noticeHook(t *testing.T, s *store.Store) {
 	if sent, err := m.Test(t.Context(), u.ID); err != nil || sent.Mail || !sent.Webhook {
 		t.Errorf("%+v, %v", sent, err)
 	}
-	due, err = s.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
+	due, err = s.Notices.ClaimDeliveries(t.Context(), w.now(), w.now().Add(time.Minute), 10, 100)
 	if err != nil || len(due) != 1 || due[0].Event != "notification.test" {
 		t.Errorf("%+v, %v", due, err)
 	}
@@ -571,27 +571,27 @@ func noticeMoney(t *testing.T, s *store.Store) {
 	failed := paymentOf(u, "pay_2")
 	failed.Auto, failed.Method = true, "card"
 	addPayment(t, s, failed)
-	_, err := s.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	_, err := s.Payments.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		p.State, p.Reason, p.EndedAt, p.DueAt = payment.Canceled, "card_expired", payAt, time.Time{}
 		return payment.Outcome{}, nil
 	})
 	ok(t, err)
 	own := paymentOf(u, "pay_3") // not automatic: who gave it up knows
 	addPayment(t, s, own)
-	_, err = s.UpdatePayment(t.Context(), "pay_3", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	_, err = s.Payments.UpdatePayment(t.Context(), "pay_3", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		p.State, p.EndedAt, p.DueAt = payment.Canceled, payAt, time.Time{}
 		return payment.Outcome{}, nil
 	})
 	ok(t, err)
-	got, err := s.MoneyFacts(t.Context(), u.ID, payAt, 10)
+	got, err := s.Notices.MoneyFacts(t.Context(), u.ID, payAt, 10)
 	want := []notify.Fact{{Kind: notify.PaymentReceived, Ref: "pay_1", Amount: 500 * money.Ruble, At: payAt, Days: -1}, {Kind: notify.TopUpFailed, Ref: "pay_2", Amount: 500 * money.Ruble, At: payAt, Days: -1, Reset: "card_expired"}}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v %s", err, d)
 	}
-	if theirs, err := s.MoneyFacts(t.Context(), other.ID, payAt, 10); len(theirs) > 0 || err != nil {
+	if theirs, err := s.Notices.MoneyFacts(t.Context(), other.ID, payAt, 10); len(theirs) > 0 || err != nil {
 		t.Errorf("%v, %v", theirs, err)
 	}
-	if later, err := s.MoneyFacts(t.Context(), u.ID, payAt.Add(time.Second), 10); len(later) > 0 || err != nil {
+	if later, err := s.Notices.MoneyFacts(t.Context(), u.ID, payAt.Add(time.Second), 10); len(later) > 0 || err != nil {
 		t.Errorf("%v, %v", later, err)
 	}
 	for range 5 {
@@ -650,10 +650,10 @@ func noticeSweep(t *testing.T, s *store.Store) {
 	w.has(u, 0, 0)
 	w.watch(n)
 	w.want("anna@example.org: money_gone", "anna@example.org: payment_received")
-	if gone, err := s.SweepFacts(t.Context(), w.now(), 10); gone != 0 || err != nil {
+	if gone, err := s.Notices.SweepFacts(t.Context(), w.now(), 10); gone != 0 || err != nil {
 		t.Errorf("%d, %v", gone, err)
 	}
-	if gone, err := s.SweepFacts(t.Context(), w.now().Add(time.Second), 10); gone != 1 || err != nil { // the state stays
+	if gone, err := s.Notices.SweepFacts(t.Context(), w.now().Add(time.Second), 10); gone != 1 || err != nil { // the state stays
 		t.Errorf("%d, %v", gone, err)
 	}
 }

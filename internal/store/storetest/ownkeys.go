@@ -39,7 +39,7 @@ var ownKeyEvent = audit.Event{Actor: audit.Actor{Name: "key:test"}, Action: audi
 func addOwnKey(t *testing.T, s *store.Store, user, provider string, order routing.OwnOrder) ownkey.Key {
 	t.Helper()
 	k := ownkey.Key{ID: "pk_" + provider + user, User: user, Provider: provider, Order: order, Sealed: []byte("sealed " + provider), Last4: "cdef", CreatedAt: payAt, ChangedAt: payAt}
-	if err := s.AddProviderKey(t.Context(), k, 3, ownKeyEvent); err != nil {
+	if err := s.Accounts.AddProviderKey(t.Context(), k, 3, ownKeyEvent); err != nil {
 		t.Fatal(err)
 	}
 	return k
@@ -47,26 +47,26 @@ func addOwnKey(t *testing.T, s *store.Store, user, provider string, order routin
 
 func sameOwnKeys(t *testing.T, s *store.Store, user string, want ...ownkey.Key) {
 	t.Helper()
-	got, err := s.ProviderKeys(t.Context(), user)
+	got, err := s.Accounts.ProviderKeys(t.Context(), user)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v: %s", err, diff)
 	}
 }
 
 func ownKeyRoundTrip(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	b, a := addOwnKey(t, s, user, "b", routing.OwnBefore), addOwnKey(t, s, user, "a", routing.OwnOnly)
 	sameOwnKeys(t, s, user, a, b)
-	if got, err := s.ProviderKey(t.Context(), user, b.ID); err != nil || cmp.Diff(b, got) != "" {
+	if got, err := s.Accounts.ProviderKey(t.Context(), user, b.ID); err != nil || cmp.Diff(b, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(b, got))
 	}
 }
 
 func ownKeyChanged(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	k.UsedAt, k.Failure = payAt, ownkey.Failure{Code: ownkey.Refused, Status: 401, At: payAt}
-	if err := s.NoteProviderKey(t.Context(), k.ID, payAt, payAt, k.Failure); err != nil {
+	if err := s.Accounts.NoteProviderKey(t.Context(), k.ID, payAt, payAt, k.Failure); err != nil {
 		t.Fatal(err)
 	}
 	off, on, later := true, false, payAt.Add(time.Hour)
@@ -83,7 +83,7 @@ func ownKeyChanged(t *testing.T, s *store.Store) {
 		}},
 	} {
 		c.want()
-		if got, err := s.ChangeProviderKey(t.Context(), user, k.ID, c.change, later, ownKeyEvent); err != nil || cmp.Diff(k, got) != "" {
+		if got, err := s.Accounts.ChangeProviderKey(t.Context(), user, k.ID, c.change, later, ownKeyEvent); err != nil || cmp.Diff(k, got) != "" {
 			t.Errorf("%+v: %v: %s", c.change, err, cmp.Diff(k, got))
 		}
 		sameOwnKeys(t, s, user, k)
@@ -91,11 +91,11 @@ func ownKeyChanged(t *testing.T, s *store.Store) {
 }
 
 func ownKeyRemoved(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	only, first := addOwnKey(t, s, user, "a", routing.OwnOnly), addOwnKey(t, s, user, "b", routing.OwnBefore)
 	remove := func(id string) {
 		t.Helper()
-		if err := s.RemoveProviderKey(t.Context(), user, id, payAt, ownKeyEvent); err != nil {
+		if err := s.Accounts.RemoveProviderKey(t.Context(), user, id, payAt, ownKeyEvent); err != nil {
 			t.Error(err)
 		}
 	}
@@ -104,33 +104,33 @@ func ownKeyRemoved(t *testing.T, s *store.Store) {
 	remove(only.ID)
 	only.Sealed, only.Last4 = nil, ""
 	sameOwnKeys(t, s, user, only)
-	if err := s.NoteProviderKey(t.Context(), only.ID, payAt, payAt, ownkey.Failure{Code: ownkey.Refused, At: payAt}); err != nil {
+	if err := s.Accounts.NoteProviderKey(t.Context(), only.ID, payAt, payAt, ownkey.Failure{Code: ownkey.Refused, At: payAt}); err != nil {
 		t.Error(err)
 	}
 	sameOwnKeys(t, s, user, only)
 	off := true
 	only.Off = true
-	if got, err := s.ChangeProviderKey(t.Context(), user, only.ID, ownkey.Change{Off: &off}, payAt, ownKeyEvent); err != nil || cmp.Diff(only, got) != "" {
+	if got, err := s.Accounts.ChangeProviderKey(t.Context(), user, only.ID, ownkey.Change{Off: &off}, payAt, ownKeyEvent); err != nil || cmp.Diff(only, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(only, got))
 	}
-	if all, err := s.AllProviderKeys(t.Context()); err != nil || len(all) != 0 {
+	if all, err := s.Accounts.AllProviderKeys(t.Context()); err != nil || len(all) != 0 {
 		t.Errorf("%v: secrets left: %v", err, all)
 	}
 	remove(only.ID)
-	if all, err := s.ProviderKeys(t.Context(), user); err != nil || len(all) != 0 {
+	if all, err := s.Accounts.ProviderKeys(t.Context(), user); err != nil || len(all) != 0 {
 		t.Errorf("%v: left: %v", err, all)
 	}
-	if err := s.RemoveProviderKey(t.Context(), user, only.ID, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
+	if err := s.Accounts.RemoveProviderKey(t.Context(), user, only.ID, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
 		t.Errorf("removed thrice: %v", err)
 	}
 }
 
 func ownKeyNoted(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	note := func(changed, used time.Time, f ownkey.Failure) {
 		t.Helper()
-		if err := s.NoteProviderKey(t.Context(), k.ID, changed, used, f); err != nil {
+		if err := s.Accounts.NoteProviderKey(t.Context(), k.ID, changed, used, f); err != nil {
 			t.Error(err)
 		}
 		sameOwnKeys(t, s, user, k)
@@ -143,13 +143,13 @@ func ownKeyNoted(t *testing.T, s *store.Store) {
 }
 
 func ownKeyBounds(t *testing.T, s *store.Store) {
-	user, other := presetUser(t, s), presetUser(t, s)
+	user, other := presetUser(t, s.Accounts), presetUser(t, s.Accounts)
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
 		wg.Go(func() {
 			k := ownkey.Key{ID: fmt.Sprint("pk_", i), User: user, Provider: fmt.Sprint("p", i), Order: routing.OwnBefore, Sealed: []byte("x"), CreatedAt: payAt, ChangedAt: payAt}
-			errs[i] = s.AddProviderKey(t.Context(), k, 3, ownKeyEvent)
+			errs[i] = s.Accounts.AddProviderKey(t.Context(), k, 3, ownKeyEvent)
 		})
 	}
 	wg.Wait()
@@ -167,45 +167,45 @@ func ownKeyBounds(t *testing.T, s *store.Store) {
 	}
 	k := addOwnKey(t, s, other, "a", routing.OwnBefore)
 	k.ID = "pk_again"
-	if err := s.AddProviderKey(t.Context(), k, 3, ownKeyEvent); !fault.Is(err, fault.Conflict) {
+	if err := s.Accounts.AddProviderKey(t.Context(), k, 3, ownKeyEvent); !fault.Is(err, fault.Conflict) {
 		t.Errorf("two keys of a provider: %v", err)
 	}
 	k.User = "usr_none"
-	if err := s.AddProviderKey(t.Context(), k, 3, ownKeyEvent); !fault.Is(err, fault.NotFound) {
+	if err := s.Accounts.AddProviderKey(t.Context(), k, 3, ownKeyEvent); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a key of nobody: %v", err)
 	}
 }
 
 func ownKeyUsers(t *testing.T, s *store.Store) {
-	user, other := presetUser(t, s), presetUser(t, s)
+	user, other := presetUser(t, s.Accounts), presetUser(t, s.Accounts)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	for _, id := range []string{k.ID, "pk_none"} {
-		if _, err := s.ProviderKey(t.Context(), other, id); !fault.Is(err, fault.NotFound) {
+		if _, err := s.Accounts.ProviderKey(t.Context(), other, id); !fault.Is(err, fault.NotFound) {
 			t.Errorf("read %s: %v", id, err)
 		}
-		if _, err := s.ChangeProviderKey(t.Context(), other, id, ownkey.Change{Order: routing.OwnOnly}, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
+		if _, err := s.Accounts.ChangeProviderKey(t.Context(), other, id, ownkey.Change{Order: routing.OwnOnly}, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
 			t.Errorf("change %s: %v", id, err)
 		}
-		if err := s.RemoveProviderKey(t.Context(), other, id, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
+		if err := s.Accounts.RemoveProviderKey(t.Context(), other, id, payAt, ownKeyEvent); !fault.Is(err, fault.NotFound) {
 			t.Errorf("remove %s: %v", id, err)
 		}
 	}
 	sameOwnKeys(t, s, user, k)
-	if all, err := s.ProviderKeys(t.Context(), other); err != nil || len(all) != 0 {
+	if all, err := s.Accounts.ProviderKeys(t.Context(), other); err != nil || len(all) != 0 {
 		t.Errorf("%v: %v", err, all)
 	}
 }
 
 func ownKeyRewrap(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	k := addOwnKey(t, s, user, "a", routing.OwnBefore)
 	for _, want := range []bool{true, false} { // the second finds another secret
-		if done, err := s.RewrapProviderKey(t.Context(), k.ID, k.Sealed, []byte("wrapped")); err != nil || done != want {
+		if done, err := s.Accounts.RewrapProviderKey(t.Context(), k.ID, k.Sealed, []byte("wrapped")); err != nil || done != want {
 			t.Errorf("%v, %v, want %v", done, err, want)
 		}
 	}
 	k.Sealed = []byte("wrapped")
-	if all, err := s.AllProviderKeys(t.Context()); err != nil || cmp.Diff([]ownkey.Key{k}, all) != "" {
+	if all, err := s.Accounts.AllProviderKeys(t.Context()); err != nil || cmp.Diff([]ownkey.Key{k}, all) != "" {
 		t.Errorf("%v: %v", err, all)
 	}
 }

@@ -73,10 +73,10 @@ func Unpacking(t *testing.T, s *store.Store, calls [][2]string, count func(text 
 	}
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, _, err := s.UnpackCalls(cut, store.Unpacked{}, 7); err == nil {
+	if _, _, _, err := s.Ledger.UnpackCalls(cut, store.Unpacked{}, 7); err == nil {
 		t.Error("it went on after it was cut off")
 	}
-	if _, n, more, err := s.UnpackCalls(t.Context(), store.Unpacked{}, 7); err != nil || n != 7 || !more {
+	if _, n, more, err := s.Ledger.UnpackCalls(t.Context(), store.Unpacked{}, 7); err != nil || n != 7 || !more {
 		t.Fatalf("%d, %t, %v", n, more, err)
 	}
 	half, halfChecks := allCalls(t, s, calls)
@@ -85,7 +85,7 @@ func Unpacking(t *testing.T, s *store.Store, calls [][2]string, count func(text 
 	for more := true; more; {
 		var n int
 		var err error
-		if at, n, more, err = s.UnpackCalls(t.Context(), at, 10); err != nil {
+		if at, n, more, err = s.Ledger.UnpackCalls(t.Context(), at, 10); err != nil {
 			t.Fatal(err)
 		}
 		sum += n
@@ -115,13 +115,13 @@ func Unpacking(t *testing.T, s *store.Store, calls [][2]string, count func(text 
 func allCalls(t *testing.T, s *store.Store, calls [][2]string) (all []*record.Call, checks []ledger.Check) {
 	t.Helper()
 	for _, id := range calls {
-		c, _, err := s.Call(t.Context(), id[0], id[1])
+		c, _, err := s.Ledger.Call(t.Context(), id[0], id[1])
 		if err != nil {
 			t.Fatal(err)
 		}
 		all = append(all, c)
 	}
-	checks, _, err := s.Checks(t.Context(), ledger.Anchor{})
+	checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 	now := time.Date(2026, 11, 24, 12, 30, 0, 0, time.UTC)
 	db := open(b, func() time.Time { return now })
 	s := db.Store
-	r := report.New(s, flushed{s})
+	r := report.New(s.Ledger, flushed{s.Ledger})
 	const wallet = "wal_0"
 	today := report.Day.Floor(now)
 	query := func(part report.Part, bucket report.Bucket, days int, f report.Filter) func(context.Context) error {
@@ -123,30 +123,30 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"statement of 366 days", statement(366)},
 		{"a day of the statement", func(ctx context.Context) error { _, err := r.DayOf(ctx, wallet, today.AddDate(0, 0, -40)); return err }},
 		{"key by its hash", func(ctx context.Context) error {
-			_, err := s.KeyByHash(ctx, hashOf(rand.IntN(max(1, *pagesKeys))))
+			_, err := s.Accounts.KeyByHash(ctx, hashOf(rand.IntN(max(1, *pagesKeys))))
 			return err
 		}},
 		{"list of keys", func(ctx context.Context) error {
-			_, err := s.ListKeys(ctx, apikey.Filter{User: "usr_0"})
+			_, err := s.Accounts.ListKeys(ctx, apikey.Filter{User: "usr_0"})
 			return err
 		}},
-		{"balance", func(ctx context.Context) error { _, err := s.Balance(ctx, wallet); return err }},
+		{"balance", func(ctx context.Context) error { _, err := s.Ledger.Balance(ctx, wallet); return err }},
 		{"activity of 30 days", func(ctx context.Context) error {
-			_, err := s.Activity(ctx, wallet, "", today.AddDate(0, 0, -30).Format(time.DateOnly), today.Format(time.DateOnly))
+			_, err := s.Ledger.Activity(ctx, wallet, "", today.AddDate(0, 0, -30).Format(time.DateOnly), today.Format(time.DateOnly))
 			return err
 		}},
-		{"generation by id", func(ctx context.Context) error { _, _, err := s.Call(ctx, wallet, last); return err }},
-		{"generation by id, of any account", func(ctx context.Context) error { _, _, err := s.Call(ctx, "", other); return err }},
+		{"generation by id", func(ctx context.Context) error { _, _, err := s.Ledger.Call(ctx, wallet, last); return err }},
+		{"generation by id, of any account", func(ctx context.Context) error { _, _, err := s.Ledger.Call(ctx, "", other); return err }},
 		{"statement by number", func(ctx context.Context) error {
-			all, err := s.Statement(ctx, wallet, math.MaxInt64, 50)
+			all, err := s.Ledger.Statement(ctx, wallet, math.MaxInt64, 50)
 			if err == nil && len(all) == 0 {
 				err = errors.New("there are no postings")
 			}
 			return err
 		}},
-		{"refunds of a generation", func(ctx context.Context) error { _, err := s.Refunds(ctx, wallet, last); return err }},
+		{"refunds of a generation", func(ctx context.Context) error { _, err := s.Ledger.Refunds(ctx, wallet, last); return err }},
 		{"ranks of models", func(ctx context.Context) error {
-			return s.PaidTokens(ctx, today.AddDate(0, 0, -7).Format(time.DateOnly), today.AddDate(0, 0, -1).Format(time.DateOnly), func(string, string, int64) {})
+			return s.Ledger.PaidTokens(ctx, today.AddDate(0, 0, -7).Format(time.DateOnly), today.AddDate(0, 0, -1).Format(time.DateOnly), func(string, string, int64) {})
 		}},
 		{"start", func(context.Context) error { return db.Reopen() }},
 		{"spending of keys", func(ctx context.Context) error { _, err := r.KeySpends(ctx, "usr_0", wallet); return err }},
@@ -185,7 +185,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 }
 
 func newest(b *testing.B, s *store.Store, wallet string) string {
-	w, err := s.SearchCalls(b.Context(), report.Search{Wallet: wallet, From: time.Unix(0, 0), To: time.Unix(1<<40, 0), Limit: 1}, 1)
+	w, err := s.Ledger.SearchCalls(b.Context(), report.Search{Wallet: wallet, From: time.Unix(0, 0), To: time.Unix(1<<40, 0), Limit: 1}, 1)
 	if err != nil || len(w.Calls) == 0 {
 		b.Fatalf("%s has no calls: %v", wallet, err)
 	}
@@ -228,7 +228,7 @@ func (db *PagesDB) measure(b *testing.B, read pagesRead) {
 func verifyPages(b *testing.B, s *store.Store, now time.Time) {
 	began, cpu := time.Now(), processor()
 	most := heapPeak()
-	v, err := ledger.Verify(context.Background(), s, "", ledger.Anchor{}, now)
+	v, err := ledger.Verify(context.Background(), s.Ledger, "", ledger.Anchor{}, now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -245,7 +245,7 @@ func sweepPages(b *testing.B, s *store.Store, now time.Time) {
 	steps, dropped, longest := 0, 0, time.Duration(0)
 	for after := ""; ; {
 		step := time.Now()
-		next, n, err := s.SweepCalls(context.Background(), now.AddDate(0, 0, -80), after, 500)
+		next, n, err := s.Ledger.SweepCalls(context.Background(), now.AddDate(0, 0, -80), after, 500)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -284,12 +284,12 @@ func fillAccounts(b *testing.B, db *PagesDB, now time.Time) {
 	ctx, s := context.Background(), db.Store
 	for i := range walletsWithMoney {
 		u := account.User{ID: fmt.Sprint("usr_", i), Name: "u", Wallet: fmt.Sprint("wal_", i), CreatedAt: now}
-		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
+		if err := s.Accounts.CreateUser(ctx, u, audit.Event{}); err != nil {
 			b.Fatal(err)
 		}
 		for j := range 12 {
 			top := ledger.TopUp{Wallet: u.Wallet, Source: "bench", ExternalID: fmt.Sprintf("%d-%d", i, j), Amount: 1000 * money.Ruble}
-			if _, err := ledger.Credit(ctx, s, top, now.AddDate(0, 0, -7*j)); err != nil {
+			if _, err := ledger.Credit(ctx, s.Ledger, top, now.AddDate(0, 0, -7*j)); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -329,7 +329,7 @@ const (
 func (f *pagesFill) to(b *testing.B, n int) (last, other string) {
 	if f.batch.Node == "" {
 		f.batch = ledger.Batch{Node: "node", Now: f.now}
-		if _, err := f.store.Position(context.Background(), f.batch.Node); err != nil {
+		if _, err := f.store.Ledger.Position(context.Background(), f.batch.Node); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -364,9 +364,9 @@ func (f *pagesFill) to(b *testing.B, n int) (last, other string) {
 
 func (f *pagesFill) apply(b *testing.B) {
 	f.batch.To = f.batch.From + int64(len(f.batch.Items))
-	to, err := f.store.Apply(context.Background(), &f.batch)
+	to, err := f.store.Ledger.Apply(context.Background(), &f.batch)
 	for tries := 0; fault.Is(err, fault.StorageUnavailable) && tries < 100; tries++ { // a server ends what takes too long on a busy machine
-		to, err = f.store.Apply(context.Background(), &f.batch)
+		to, err = f.store.Ledger.Apply(context.Background(), &f.batch)
 	}
 	if err != nil || to != f.batch.To {
 		b.Fatalf("%d, %v", to, err)

@@ -49,7 +49,7 @@ func payer(t *testing.T, s *store.Store) account.User {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
-		err = s.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
+		err = s.Accounts.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ var (
 
 func addPayment(t *testing.T, s *store.Store, p payment.Payment) payment.Payment {
 	t.Helper()
-	if err := s.AddPayment(t.Context(), p, payBounds, nil, payEvent); err != nil {
+	if err := s.Payments.AddPayment(t.Context(), p, payBounds, nil, payEvent); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -92,7 +92,7 @@ func credit(p *payment.Payment, id string, amount money.Nano) payment.Outcome {
 func paid(t *testing.T, s *store.Store, u account.User, id string) payment.Payment {
 	t.Helper()
 	addPayment(t, s, paymentOf(u, id))
-	p, err := s.UpdatePayment(t.Context(), id, payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	p, err := s.Payments.UpdatePayment(t.Context(), id, payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		return credit(p, "remote-"+id, p.Amount), nil
 	})
 	if err != nil {
@@ -103,7 +103,7 @@ func paid(t *testing.T, s *store.Store, u account.User, id string) payment.Payme
 
 func wantBalance(t *testing.T, s *store.Store, u account.User, want money.Nano) {
 	t.Helper()
-	b, err := s.Balance(t.Context(), u.Wallet)
+	b, err := s.Ledger.Balance(t.Context(), u.Wallet)
 	if err != nil || b.Balance != want {
 		t.Errorf("the balance is %s, %v; want %s", b.Balance, err, want)
 	}
@@ -112,15 +112,15 @@ func wantBalance(t *testing.T, s *store.Store, u account.User, want money.Nano) 
 func paymentRoundTrip(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	want := addPayment(t, s, paymentOf(u, "pay_1"))
-	got, err := s.PaymentByID(t.Context(), "pay_1")
+	got, err := s.Payments.PaymentByID(t.Context(), "pay_1")
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	some, err := s.Unanswered(t.Context(), "yookassa")
+	some, err := s.Payments.Unanswered(t.Context(), "yookassa")
 	if !some || err != nil {
 		t.Errorf("unanswered: %v, %v", some, err)
 	}
-	want, err = s.UpdatePayment(t.Context(), "pay_1", payAt.Add(time.Second), func(p *payment.Payment, r *payment.Rule) (payment.Outcome, error) {
+	want, err = s.Payments.UpdatePayment(t.Context(), "pay_1", payAt.Add(time.Second), func(p *payment.Payment, r *payment.Rule) (payment.Outcome, error) {
 		if r != nil {
 			t.Errorf("a rule of nobody: %v", r)
 		}
@@ -131,16 +131,16 @@ func paymentRoundTrip(t *testing.T, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err = s.PaymentOf(t.Context(), "yookassa", "remote")
+	got, err = s.Payments.PaymentOf(t.Context(), "yookassa", "remote")
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	if some, _ := s.Unanswered(t.Context(), "yookassa"); some {
+	if some, _ := s.Payments.Unanswered(t.Context(), "yookassa"); some {
 		t.Error("it was answered")
 	}
 	wantBalance(t, s, u, 499*money.Ruble)
-	for name, err := range map[string]error{"by id": second(s.PaymentByID(t.Context(), "pay_2")), "by the provider's": second(s.PaymentOf(t.Context(), "other", "remote")),
-		"refund": second(s.RefundByID(t.Context(), "rfd_1")), "rule": second(s.RuleOf(t.Context(), u.ID))} {
+	for name, err := range map[string]error{"by id": second(s.Payments.PaymentByID(t.Context(), "pay_2")), "by the provider's": second(s.Payments.PaymentOf(t.Context(), "other", "remote")),
+		"refund": second(s.Payments.RefundByID(t.Context(), "rfd_1")), "rule": second(s.Payments.RuleOf(t.Context(), u.ID))} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -159,7 +159,7 @@ func paymentPages(t *testing.T, s *store.Store) {
 	addPayment(t, s, paymentOf(other, "pay_other"))
 	var ids []string
 	for before := ""; ; {
-		page, err := s.Payments(t.Context(), payment.Query{Account: u.ID, Before: before, Limit: 2})
+		page, err := s.Payments.Payments(t.Context(), payment.Query{Account: u.ID, Before: before, Limit: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -174,10 +174,10 @@ func paymentPages(t *testing.T, s *store.Store) {
 	if d := cmp.Diff([]string{"pay_4", "pay_3", "pay_2", "pay_1", "pay_0"}, ids); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if _, err := s.Payments(t.Context(), payment.Query{Account: u.ID, Before: "pay_other", Limit: 2}); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.Payments(t.Context(), payment.Query{Account: u.ID, Before: "pay_other", Limit: 2}); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a page after another's payment: %v", err)
 	}
-	if open, err := s.Payments(t.Context(), payment.Query{Open: true, Limit: 9}); err != nil || len(open) != 1 || open[0].ID != "pay_other" {
+	if open, err := s.Payments.Payments(t.Context(), payment.Query{Open: true, Limit: 9}); err != nil || len(open) != 1 || open[0].ID != "pay_other" {
 		t.Errorf("open: %v, %v", open, err)
 	}
 }
@@ -188,7 +188,7 @@ func paymentBound(t *testing.T, s *store.Store) {
 	errs := make([]error, 8)
 	for i := range errs {
 		wg.Go(func() {
-			errs[i] = s.AddPayment(t.Context(), paymentOf(u, fmt.Sprint("pay_", i)), payBounds, nil, payEvent)
+			errs[i] = s.Payments.AddPayment(t.Context(), paymentOf(u, fmt.Sprint("pay_", i)), payBounds, nil, payEvent)
 		})
 	}
 	wg.Wait()
@@ -212,7 +212,7 @@ func paymentRace(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			_, err := s.UpdatePayment(t.Context(), "pay_1", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+			_, err := s.Payments.UpdatePayment(t.Context(), "pay_1", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 				return credit(p, "remote", p.Amount), nil
 			})
 			if err != nil {
@@ -228,14 +228,14 @@ func paymentIDs(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	paid(t, s, u, "pay_1")
 	addPayment(t, s, paymentOf(u, "pay_2"))
-	_, err := s.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	_, err := s.Payments.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		p.State, p.ProviderID = payment.Pending, "remote-pay_1"
 		return payment.Outcome{}, nil
 	})
 	if !fault.Is(err, fault.Conflict) {
 		t.Errorf("the id of another payment: %v", err)
 	}
-	_, err = s.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	_, err = s.Payments.UpdatePayment(t.Context(), "pay_2", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		o := credit(p, "remote-pay_1", p.Amount)
 		p.ProviderID = "another"
 		return o, nil
@@ -250,14 +250,14 @@ func paymentRollback(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	want := addPayment(t, s, paymentOf(u, "pay_1"))
 	no := errors.New("no")
-	_, err := s.UpdatePayment(t.Context(), "pay_1", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
+	_, err := s.Payments.UpdatePayment(t.Context(), "pay_1", payAt, func(p *payment.Payment, _ *payment.Rule) (payment.Outcome, error) {
 		p.State = payment.Canceled
 		return payment.Outcome{}, no
 	})
 	if err == nil {
 		t.Error("the error was lost")
 	}
-	got, err := s.PaymentByID(t.Context(), "pay_1")
+	got, err := s.Payments.PaymentByID(t.Context(), "pay_1")
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -268,7 +268,7 @@ func paymentClaim(t *testing.T, s *store.Store) {
 	addPayment(t, s, paymentOf(u, "pay_1"))
 	due := payAt.Add(time.Minute)
 	claim := func(now time.Time) int {
-		all, err := s.ClaimPayments(t.Context(), now, now.Add(time.Minute), 9)
+		all, err := s.Payments.ClaimPayments(t.Context(), now, now.Add(time.Minute), 9)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -279,7 +279,7 @@ func paymentClaim(t *testing.T, s *store.Store) {
 	}
 	for i, want := range []bool{true, false, true} {
 		now := payAt.Add(time.Duration(i) * 2 * time.Second)
-		if got, err := s.ClaimPayment(t.Context(), "pay_1", now.Add(-3*time.Second), now); got != want || err != nil {
+		if got, err := s.Payments.ClaimPayment(t.Context(), "pay_1", now.Add(-3*time.Second), now); got != want || err != nil {
 			t.Errorf("look %d: %v, %v", i, got, err)
 		}
 	}
@@ -304,7 +304,7 @@ func refundBound(t *testing.T, s *store.Store) {
 	for i := range errs {
 		wg.Go(func() {
 			f, post := refundOf(p, fmt.Sprint("rfd_", i), 200*money.Ruble)
-			_, errs[i] = s.AddRefund(t.Context(), f, post, payEvent)
+			_, errs[i] = s.Payments.AddRefund(t.Context(), f, post, payEvent)
 		})
 	}
 	wg.Wait()
@@ -320,13 +320,13 @@ func refundBound(t *testing.T, s *store.Store) {
 		t.Errorf("%d refunds of 200 rubles were made of 500", done)
 	}
 	wantBalance(t, s, u, 600*money.Ruble)
-	if got, _ := s.PaymentByID(t.Context(), "pay_1"); got.Refunded != 400*money.Ruble {
+	if got, _ := s.Payments.PaymentByID(t.Context(), "pay_1"); got.Refunded != 400*money.Ruble {
 		t.Errorf("refunded %s", got.Refunded)
 	}
 	addPayment(t, s, paymentOf(u, "pay_3"))
 	open := paymentOf(u, "pay_3")
 	f, post := refundOf(open, "rfd_open", money.Ruble)
-	if _, err := s.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Unprocessable) {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Unprocessable) {
 		t.Errorf("a refund of what was not paid: %v", err)
 	}
 }
@@ -336,14 +336,14 @@ func refundTwice(t *testing.T, s *store.Store) {
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 100*money.Ruble)
 	for range 2 {
-		got, err := s.AddRefund(t.Context(), f, post, payEvent)
+		got, err := s.Payments.AddRefund(t.Context(), f, post, payEvent)
 		if d := cmp.Diff(f, got); d != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, d)
 		}
 	}
 	wantBalance(t, s, u, 400*money.Ruble)
 	f.Amount++
-	if _, err := s.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another amount: %v", err)
 	}
 }
@@ -352,15 +352,15 @@ func refundCanceled(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 500*money.Ruble)
-	if _, err := s.AddRefund(t.Context(), f, post, payEvent); err != nil {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); err != nil {
 		t.Fatal(err)
 	}
 	wantBalance(t, s, u, 0)
-	due, err := s.ClaimRefunds(t.Context(), payAt, payAt.Add(time.Minute), 9)
+	due, err := s.Payments.ClaimRefunds(t.Context(), payAt, payAt.Add(time.Minute), 9)
 	if err != nil || len(due) != 1 {
 		t.Errorf("due: %v, %v", due, err)
 	}
-	want, err := s.UpdateRefund(t.Context(), "rfd_1", payAt, func(f *payment.Refund, p *payment.Payment) (payment.Outcome, error) {
+	want, err := s.Payments.UpdateRefund(t.Context(), "rfd_1", payAt, func(f *payment.Refund, p *payment.Payment) (payment.Outcome, error) {
 		f.State, f.Failure, f.ProviderID, f.Tries, f.DueAt = payment.Canceled, "refused", "remote-r", 2, time.Time{}
 		top := ledger.TopUp{Wallet: p.Wallet, Source: p.Provider, ExternalID: "refund:rfd_1:canceled", Amount: f.Amount}
 		post, err := top.Posting(payAt)
@@ -370,14 +370,14 @@ func refundCanceled(t *testing.T, s *store.Store) {
 		t.Fatal(err)
 	}
 	wantBalance(t, s, u, 500*money.Ruble)
-	got, err := s.RefundOf(t.Context(), "yookassa", "remote-r")
+	got, err := s.Payments.RefundOf(t.Context(), "yookassa", "remote-r")
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
-	if p, _ := s.PaymentByID(t.Context(), "pay_1"); p.Refunded != 0 {
+	if p, _ := s.Payments.PaymentByID(t.Context(), "pay_1"); p.Refunded != 0 {
 		t.Errorf("refunded %s", p.Refunded)
 	}
-	if all, err := s.PaymentRefunds(t.Context(), "pay_1"); err != nil || len(all) != 1 {
+	if all, err := s.Payments.PaymentRefunds(t.Context(), "pay_1"); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
 }
@@ -393,7 +393,7 @@ func consent(t *testing.T, s *store.Store, u account.User) payment.Rule {
 	r := ruleOf(u)
 	p := paymentOf(u, "pay_consent_"+u.ID)
 	p.State = payment.Canceled
-	if err := s.AddPayment(t.Context(), p, payBounds, &r, payEvent); err != nil {
+	if err := s.Payments.AddPayment(t.Context(), p, payBounds, &r, payEvent); err != nil {
 		t.Fatal(err)
 	}
 	return r
@@ -404,10 +404,10 @@ func paymentRule(t *testing.T, s *store.Store) {
 	auto := func(id string, at time.Time) error {
 		p := paymentOf(u, id)
 		p.Auto, p.Method, p.CreatedAt = true, "card", at
-		return s.AddPayment(t.Context(), p, payBounds, nil, payEvent)
+		return s.Payments.AddPayment(t.Context(), p, payBounds, nil, payEvent)
 	}
 	end := func(id string, with payment.State) {
-		_, err := s.UpdatePayment(t.Context(), id, payAt, func(p *payment.Payment, r *payment.Rule) (payment.Outcome, error) {
+		_, err := s.Payments.UpdatePayment(t.Context(), id, payAt, func(p *payment.Payment, r *payment.Rule) (payment.Outcome, error) {
 			if r == nil || r.Account != u.ID {
 				t.Errorf("the rule is %v", r)
 			}
@@ -425,12 +425,12 @@ func paymentRule(t *testing.T, s *store.Store) {
 		t.Errorf("without a consent: %v", err)
 	}
 	want := consent(t, s, u)
-	got, err := s.RuleOf(t.Context(), u.ID)
+	got, err := s.Payments.RuleOf(t.Context(), u.ID)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
 	again := ruleOf(u)
-	if err := s.AddPayment(t.Context(), paymentOf(u, "pay_again"), payBounds, &again, payEvent); !fault.Is(err, fault.Conflict) {
+	if err := s.Payments.AddPayment(t.Context(), paymentOf(u, "pay_again"), payBounds, &again, payEvent); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a second consent: %v", err)
 	}
 	if err := auto("pay_1", payAt); err != nil {
@@ -451,16 +451,16 @@ func paymentRule(t *testing.T, s *store.Store) {
 	if err := auto("pay_4", payAt); !fault.Is(err, fault.Unprocessable) {
 		t.Errorf("above the cap: %v", err)
 	}
-	if sum, err := s.AutoSum(t.Context(), u.ID, payment.MonthOf(payAt)); err != nil || sum != 1000*money.Ruble {
+	if sum, err := s.Payments.AutoSum(t.Context(), u.ID, payment.MonthOf(payAt)); err != nil || sum != 1000*money.Ruble {
 		t.Errorf("this month: %s, %v", sum, err)
 	}
 	if err := auto("pay_5", payAt.AddDate(0, 1, 0)); err != nil {
 		t.Errorf("in the next month: %v", err)
 	}
-	if err := s.ChangeRule(t.Context(), u.ID, payAt, func(*payment.Rule) (*payment.Rule, audit.Event, error) { return nil, payEvent, nil }); err != nil {
+	if err := s.Payments.ChangeRule(t.Context(), u.ID, payAt, func(*payment.Rule) (*payment.Rule, audit.Event, error) { return nil, payEvent, nil }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.RuleOf(t.Context(), u.ID); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.RuleOf(t.Context(), u.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("after it was withdrawn: %v", err)
 	}
 }
@@ -472,17 +472,17 @@ func paymentDueRules(t *testing.T, s *store.Store) {
 	}
 	paid(t, s, rich, "pay_rich")
 	change := func(u account.User, f func(*payment.Rule)) {
-		err := s.ChangeRule(t.Context(), u.ID, payAt, func(r *payment.Rule) (*payment.Rule, audit.Event, error) { f(r); return r, audit.Event{}, nil })
+		err := s.Payments.ChangeRule(t.Context(), u.ID, payAt, func(r *payment.Rule) (*payment.Rule, audit.Event, error) { f(r); return r, audit.Event{}, nil })
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
 	change(later, func(r *payment.Rule) { r.DueAt = payAt.Add(time.Hour) })
 	change(paused, func(r *payment.Rule) { r.State = payment.RulePaused })
-	if err := s.SetUserDisabled(t.Context(), gone.ID, true, payAt, payEvent); err != nil {
+	if err := s.Accounts.SetUserDisabled(t.Context(), gone.ID, true, payAt, payEvent); err != nil {
 		t.Fatal(err)
 	}
-	due, err := s.DueRules(t.Context(), payAt, 9)
+	due, err := s.Payments.DueRules(t.Context(), payAt, 9)
 	if err != nil || len(due) != 1 || due[0].Account != poor.ID {
 		t.Errorf("due: %v, %v", due, err)
 	}

@@ -73,7 +73,7 @@ func newPerson(role apikey.Role, email string) (account.User, auth.Login) {
 func mustPerson(t *testing.T, s *store.Store, email string) account.User {
 	t.Helper()
 	u, l := newPerson(apikey.User, email)
-	ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+	ok(t, s.People.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
 	return u
 }
 
@@ -88,7 +88,7 @@ func mustSession(t *testing.T, s *store.Store, user string, edit func(*auth.Sess
 	if edit != nil {
 		edit(&n)
 	}
-	ok(t, s.AddSession(t.Context(), n, 20, event(audit.SignedIn)))
+	ok(t, s.People.AddSession(t.Context(), n, 20, event(audit.SignedIn)))
 	return n
 }
 
@@ -98,7 +98,7 @@ func mustToken(t *testing.T, s *store.Store, kind string, edit func(*auth.Token)
 	if edit != nil {
 		edit(&n)
 	}
-	ok(t, s.AddToken(t.Context(), n, 100))
+	ok(t, s.People.AddToken(t.Context(), n, 100))
 	return n
 }
 
@@ -106,15 +106,15 @@ func personRoundTrip(t *testing.T, s *store.Store) {
 	u, l := newPerson(apikey.Operator, "anna@example.org")
 	l.Confirmed = true
 	i := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
-	ok(t, s.AddPerson(t.Context(), u, l, &i, "", event(audit.UserCreated)))
-	p, err := s.PersonOf(t.Context(), u.ID)
+	ok(t, s.People.AddPerson(t.Context(), u, l, &i, "", event(audit.UserCreated)))
+	p, err := s.People.PersonOf(t.Context(), u.ID)
 	ok(t, err)
 	if d := cmp.Diff(auth.Person{User: u, Email: l.Email, Confirmed: true, HasPassword: true}, p); d != "" {
 		t.Fatal(d)
 	}
 	for _, find := range []func() (auth.Login, error){
-		func() (auth.Login, error) { return s.LoginByEmail(t.Context(), l.Email) },
-		func() (auth.Login, error) { return s.LoginOf(t.Context(), u.ID) },
+		func() (auth.Login, error) { return s.People.LoginByEmail(t.Context(), l.Email) },
+		func() (auth.Login, error) { return s.People.LoginOf(t.Context(), u.ID) },
 	} {
 		got, err := find()
 		ok(t, err)
@@ -122,17 +122,17 @@ func personRoundTrip(t *testing.T, s *store.Store) {
 			t.Fatal(d)
 		}
 	}
-	got, err := s.IdentityBy(t.Context(), i.Issuer, i.Subject)
+	got, err := s.People.IdentityBy(t.Context(), i.Issuer, i.Subject)
 	ok(t, err)
 	if d := cmp.Diff(i, got); d != "" {
 		t.Fatal(d)
 	}
-	_, err = s.LoginByEmail(t.Context(), "other@example.org")
+	_, err = s.People.LoginByEmail(t.Context(), "other@example.org")
 	wantKind(t, err, fault.NotFound)
-	_, err = s.PersonOf(t.Context(), "usr_none")
+	_, err = s.People.PersonOf(t.Context(), "usr_none")
 	wantKind(t, err, fault.NotFound)
 	bare := mustUser(t, s)
-	p, err = s.PersonOf(t.Context(), bare.ID)
+	p, err = s.People.PersonOf(t.Context(), bare.ID)
 	ok(t, err)
 	if d := cmp.Diff(auth.Person{User: bare}, p); d != "" {
 		t.Fatal(d)
@@ -142,14 +142,14 @@ func personRoundTrip(t *testing.T, s *store.Store) {
 func personTwice(t *testing.T, s *store.Store) {
 	mustPerson(t, s, "anna@example.org")
 	u, l := newPerson(apikey.User, "anna@example.org")
-	wantKind(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)), fault.Conflict)
-	_, err := s.UserByID(t.Context(), u.ID)
+	wantKind(t, s.People.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)), fault.Conflict)
+	_, err := s.Accounts.UserByID(t.Context(), u.ID)
 	wantKind(t, err, fault.NotFound)
 	// people without an address are no conflict
 	for range 2 {
 		u, l := newPerson(apikey.User, "")
-		ok(t, s.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
-		_, err := s.LoginOf(t.Context(), u.ID)
+		ok(t, s.People.AddPerson(t.Context(), u, l, nil, "", event(audit.UserCreated)))
+		_, err := s.People.LoginOf(t.Context(), u.ID)
 		wantKind(t, err, fault.NotFound)
 	}
 }
@@ -161,7 +161,7 @@ func personRace(t *testing.T, s *store.Store) {
 	for range 6 {
 		wg.Go(func() {
 			u, l := newPerson(apikey.User, apikey.NewID("")+"@example.org")
-			switch err := s.AddPerson(t.Context(), u, l, nil, token.Hash, event(audit.UserCreated)); {
+			switch err := s.People.AddPerson(t.Context(), u, l, nil, token.Hash, event(audit.UserCreated)); {
 			case err == nil:
 				made.Add(1)
 			case !fault.Is(err, fault.NotFound):
@@ -170,7 +170,7 @@ func personRace(t *testing.T, s *store.Store) {
 		})
 	}
 	wg.Wait()
-	users, err := s.ListUsers(t.Context())
+	users, err := s.Accounts.ListUsers(t.Context())
 	ok(t, err)
 	if made.Load() != 1 || len(users) != 1 {
 		t.Fatalf("one invitation made %d people, %d users", made.Load(), len(users))
@@ -180,10 +180,10 @@ func personRace(t *testing.T, s *store.Store) {
 func loginLater(t *testing.T, s *store.Store) {
 	u := mustUser(t, s)
 	l := auth.Login{User: u.ID, Email: "anna@example.org", Password: "x", CreatedAt: at}
-	ok(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)))
+	ok(t, s.People.AddLogin(t.Context(), l, "", event(audit.LoginAdded)))
 	l.Email = "other@example.org"
-	wantKind(t, s.AddLogin(t.Context(), l, "", event(audit.LoginAdded)), fault.Conflict)
-	p, err := s.PersonOf(t.Context(), u.ID)
+	wantKind(t, s.People.AddLogin(t.Context(), l, "", event(audit.LoginAdded)), fault.Conflict)
+	p, err := s.People.PersonOf(t.Context(), u.ID)
 	ok(t, err)
 	if p.Email != "anna@example.org" {
 		t.Fatalf("the address is %q", p.Email)
@@ -191,49 +191,49 @@ func loginLater(t *testing.T, s *store.Store) {
 }
 
 func firstAdministrator(t *testing.T, s *store.Store) {
-	_, _, err := s.FirstAdministrator(t.Context())
+	_, _, err := s.People.FirstAdministrator(t.Context())
 	wantKind(t, err, fault.NotFound)
 	mustPerson(t, s, "user@example.org")
-	_, _, err = s.FirstAdministrator(t.Context())
+	_, _, err = s.People.FirstAdministrator(t.Context())
 	wantKind(t, err, fault.NotFound)
 	u := account.User{ID: apikey.NewID("usr_"), Name: "root", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at}
-	ok(t, s.CreateUser(t.Context(), u, event(audit.UserCreated)))
-	got, canSignIn, err := s.FirstAdministrator(t.Context())
+	ok(t, s.Accounts.CreateUser(t.Context(), u, event(audit.UserCreated)))
+	got, canSignIn, err := s.People.FirstAdministrator(t.Context())
 	ok(t, err)
 	if got.ID != u.ID || canSignIn {
 		t.Fatalf("%s, can sign in: %v; want %s, who cannot", got.ID, canSignIn, u.ID)
 	}
-	ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "k", User: u.ID, CreatedAt: at}, 1, event(audit.PasskeyAdded)))
-	if _, canSignIn, err = s.FirstAdministrator(t.Context()); err != nil || !canSignIn {
+	ok(t, s.People.AddPasskey(t.Context(), auth.Passkey{ID: "k", User: u.ID, CreatedAt: at}, 1, event(audit.PasskeyAdded)))
+	if _, canSignIn, err = s.People.FirstAdministrator(t.Context()); err != nil || !canSignIn {
 		t.Fatalf("an administrator with a passkey cannot sign in: %v", err)
 	}
-	ok(t, s.SetUserDisabled(t.Context(), u.ID, true, at, event(audit.UserDisabled)))
-	_, _, err = s.FirstAdministrator(t.Context())
+	ok(t, s.Accounts.SetUserDisabled(t.Context(), u.ID, true, at, event(audit.UserDisabled)))
+	_, _, err = s.People.FirstAdministrator(t.Context())
 	wantKind(t, err, fault.NotFound)
 }
 
 func sessionRoundTrip(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	want := mustSession(t, s, u.ID, nil)
-	got, p, err := s.SessionBy(t.Context(), want.Hash)
+	got, p, err := s.People.SessionBy(t.Context(), want.Hash)
 	ok(t, err)
 	if d := cmp.Diff(want, got); d != "" || p.ID != u.ID || p.Email != "anna@example.org" || p.Wallet != u.Wallet {
 		t.Fatalf("%s\n%+v", d, p)
 	}
 	later := at.Add(time.Minute)
-	ok(t, s.TouchSession(t.Context(), want.Hash, later, false))
+	ok(t, s.People.TouchSession(t.Context(), want.Hash, later, false))
 	want.SeenAt = later
-	if got, _, err = s.SessionBy(t.Context(), want.Hash); err != nil || got != want {
+	if got, _, err = s.People.SessionBy(t.Context(), want.Hash); err != nil || got != want {
 		t.Fatalf("after a use: %+v, %v", got, err)
 	}
-	ok(t, s.TouchSession(t.Context(), want.Hash, later, true))
+	ok(t, s.People.TouchSession(t.Context(), want.Hash, later, true))
 	want.ProvedAt = later
-	if got, _, err = s.SessionBy(t.Context(), want.Hash); err != nil || got != want {
+	if got, _, err = s.People.SessionBy(t.Context(), want.Hash); err != nil || got != want {
 		t.Fatalf("after a proof: %+v, %v", got, err)
 	}
-	_, _, err = s.SessionBy(t.Context(), auth.SumOf("other"))
+	_, _, err = s.People.SessionBy(t.Context(), auth.SumOf("other"))
 	wantKind(t, err, fault.NotFound)
-	wantKind(t, s.TouchSession(t.Context(), auth.SumOf("other"), later, true), fault.NotFound)
+	wantKind(t, s.People.TouchSession(t.Context(), auth.SumOf("other"), later, true), fault.NotFound)
 }
 
 func sessionsMost(t *testing.T, s *store.Store) {
@@ -243,18 +243,18 @@ func sessionsMost(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		n := newSession(u.ID)
 		n.SeenAt = at.Add(time.Duration(i) * time.Second)
-		ok(t, s.AddSession(t.Context(), n, 3, event(audit.SignedIn)))
+		ok(t, s.People.AddSession(t.Context(), n, 3, event(audit.SignedIn)))
 		all = append(all, n)
 	}
-	got, err := s.SessionsOf(t.Context(), u.ID, at)
+	got, err := s.People.SessionsOf(t.Context(), u.ID, at)
 	ok(t, err)
 	if d := cmp.Diff([]auth.Session{all[4], all[3], all[2]}, got); d != "" {
 		t.Fatal(d)
 	}
-	if got, err = s.SessionsOf(t.Context(), other.ID, at); err != nil || len(got) != 1 || got[0] != kept {
+	if got, err = s.People.SessionsOf(t.Context(), other.ID, at); err != nil || len(got) != 1 || got[0] != kept {
 		t.Fatalf("another user's sessions: %v, %v", got, err)
 	}
-	if got, err = s.SessionsOf(t.Context(), u.ID, at.Add(time.Hour)); err != nil || len(got) != 0 {
+	if got, err = s.People.SessionsOf(t.Context(), u.ID, at.Add(time.Hour)); err != nil || len(got) != 0 {
 		t.Fatalf("expired sessions are listed: %v, %v", got, err)
 	}
 }
@@ -262,17 +262,17 @@ func sessionsMost(t *testing.T, s *store.Store) {
 func sessionsEnd(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
-	wantKind(t, s.EndSession(t.Context(), u.ID, foreign.ID, at, event(audit.SessionsEnded)), fault.NotFound)
-	ok(t, s.EndSession(t.Context(), u.ID, one.ID, at, event(audit.SessionsEnded)))
-	_, _, err := s.SessionBy(t.Context(), one.Hash)
+	wantKind(t, s.People.EndSession(t.Context(), u.ID, foreign.ID, at, event(audit.SessionsEnded)), fault.NotFound)
+	ok(t, s.People.EndSession(t.Context(), u.ID, one.ID, at, event(audit.SessionsEnded)))
+	_, _, err := s.People.SessionBy(t.Context(), one.Hash)
 	wantKind(t, err, fault.NotFound)
 	mustSession(t, s, u.ID, nil)
-	n, err := s.EndSessions(t.Context(), u.ID, two.Hash, at, event(audit.SessionsEnded))
+	n, err := s.People.EndSessions(t.Context(), u.ID, two.Hash, at, event(audit.SessionsEnded))
 	if err != nil || n != 1 {
 		t.Fatalf("%d sessions ended, %v; want 1", n, err)
 	}
 	for _, left := range []auth.Session{two, foreign} {
-		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+		if _, _, err := s.People.SessionBy(t.Context(), left.Hash); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -281,18 +281,18 @@ func sessionsEnd(t *testing.T, s *store.Store) {
 func passwordEnds(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	one, two, foreign := mustSession(t, s, u.ID, nil), mustSession(t, s, u.ID, nil), mustSession(t, s, other.ID, nil)
-	ok(t, s.SetPassword(t.Context(), u.ID, "new", two.Hash, "", true, at, event(audit.PasswordSet)))
-	_, _, err := s.SessionBy(t.Context(), one.Hash)
+	ok(t, s.People.SetPassword(t.Context(), u.ID, "new", two.Hash, "", true, at, event(audit.PasswordSet)))
+	_, _, err := s.People.SessionBy(t.Context(), one.Hash)
 	wantKind(t, err, fault.NotFound)
 	for _, left := range []auth.Session{two, foreign} {
-		if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+		if _, _, err := s.People.SessionBy(t.Context(), left.Hash); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if l, err := s.LoginOf(t.Context(), u.ID); err != nil || l.Password != "new" || !l.Confirmed {
+	if l, err := s.People.LoginOf(t.Context(), u.ID); err != nil || l.Password != "new" || !l.Confirmed {
 		t.Fatalf("%+v, %v", l, err)
 	}
-	wantKind(t, s.SetPassword(t.Context(), mustUser(t, s).ID, "new", "", "", false, at, event(audit.PasswordSet)), fault.NotFound)
+	wantKind(t, s.People.SetPassword(t.Context(), mustUser(t, s).ID, "new", "", "", false, at, event(audit.PasswordSet)), fault.NotFound)
 }
 
 // firstProof has strangers put into accounts what lets them in: it goes when the address is proven for the first time, and only then.
@@ -311,24 +311,24 @@ func firstProof(t *testing.T, s *store.Store) {
 	} {
 		u, l := newPerson(c.role, fmt.Sprintf("p%d@example.org", len(name)))
 		l.Confirmed = c.confirmed
-		ok(t, s.AddPerson(t.Context(), u, l, &auth.Identity{Issuer: "https://id.example.org", Subject: name, User: u.ID, CreatedAt: at}, "", event(audit.UserCreated)))
-		ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: name, User: u.ID, CreatedAt: at}, 20, event(audit.PasskeyAdded)))
+		ok(t, s.People.AddPerson(t.Context(), u, l, &auth.Identity{Issuer: "https://id.example.org", Subject: name, User: u.ID, CreatedAt: at}, "", event(audit.UserCreated)))
+		ok(t, s.People.AddPasskey(t.Context(), auth.Passkey{ID: name, User: u.ID, CreatedAt: at}, 20, event(audit.PasskeyAdded)))
 		if c.second {
-			ok(t, s.SetSecondStep(t.Context(), u.ID, true, "", at, event(audit.SecondStepOn)))
+			ok(t, s.People.SetSecondStep(t.Context(), u.ID, true, "", at, event(audit.SecondStepOn)))
 		}
 		key := mustKey(t, s, u.ID, nil)
-		keep, err := s.SetWebKey(t.Context(), u.ID, "", key.Hash)
+		keep, err := s.People.SetWebKey(t.Context(), u.ID, "", key.Hash)
 		if err != nil || !keep {
 			t.Fatal(keep, err)
 		}
-		ok(t, s.SetPassword(t.Context(), u.ID, "new", "", "", c.by, at, event(audit.PasswordSet)))
-		p, err := s.PersonOf(t.Context(), u.ID)
+		ok(t, s.People.SetPassword(t.Context(), u.ID, "new", "", "", c.by, at, event(audit.PasswordSet)))
+		p, err := s.People.PersonOf(t.Context(), u.ID)
 		ok(t, err)
-		found, err := s.KeyByHash(t.Context(), key.Hash)
+		found, err := s.Accounts.KeyByHash(t.Context(), key.Hash)
 		ok(t, err)
-		devices, err := s.PasskeysOf(t.Context(), u.ID)
+		devices, err := s.People.PasskeysOf(t.Context(), u.ID)
 		ok(t, err)
-		elsewhere, err := s.IdentitiesOf(t.Context(), u.ID)
+		elsewhere, err := s.People.IdentitiesOf(t.Context(), u.ID)
 		ok(t, err)
 		left := []bool{found.DeletedAt.IsZero(), len(devices) > 0, len(elsewhere) > 0, p.WebKey != ""}
 		if p.Confirmed != c.proven || slices.Contains(left, !c.stays) {
@@ -341,7 +341,7 @@ func tokenOnce(t *testing.T, s *store.Store) {
 	want := mustToken(t, s, auth.Invitation, func(n *auth.Token) {
 		n.User, n.Email, n.Role, n.Note, n.Data = "usr_x", "a@example.org", apikey.Operator, "for Anna", "{}"
 	})
-	got, err := s.TokenBy(t.Context(), auth.Invitation, want.Hash, at)
+	got, err := s.People.TokenBy(t.Context(), auth.Invitation, want.Hash, at)
 	ok(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
@@ -350,24 +350,24 @@ func tokenOnce(t *testing.T, s *store.Store) {
 		kind, hash string
 		at         time.Time
 	}{"another kind": {auth.Reset, want.Hash, at}, "another text": {auth.Invitation, auth.SumOf("x"), at}, "too late": {auth.Invitation, want.Hash, want.ExpiresAt}} {
-		if _, err := s.UseToken(t.Context(), try.kind, try.hash, try.at); !fault.Is(err, fault.NotFound) {
+		if _, err := s.People.UseToken(t.Context(), try.kind, try.hash, try.at); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	list, err := s.Tokens(t.Context(), auth.Invitation, at)
+	list, err := s.People.Tokens(t.Context(), auth.Invitation, at)
 	ok(t, err)
 	if d := cmp.Diff([]auth.Token{want}, list); d != "" {
 		t.Fatal(d)
 	}
-	if got, err = s.UseToken(t.Context(), auth.Invitation, want.Hash, at); err != nil || got != want {
+	if got, err = s.People.UseToken(t.Context(), auth.Invitation, want.Hash, at); err != nil || got != want {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	_, err = s.UseToken(t.Context(), auth.Invitation, want.Hash, at)
+	_, err = s.People.UseToken(t.Context(), auth.Invitation, want.Hash, at)
 	wantKind(t, err, fault.NotFound)
 	gone := mustToken(t, s, auth.Invitation, nil)
-	wantKind(t, s.DeleteToken(t.Context(), auth.Reset, gone.ID, at, event(audit.Uninvited)), fault.NotFound)
-	ok(t, s.DeleteToken(t.Context(), auth.Invitation, gone.ID, at, event(audit.Uninvited)))
-	_, err = s.TokenBy(t.Context(), auth.Invitation, gone.Hash, at)
+	wantKind(t, s.People.DeleteToken(t.Context(), auth.Reset, gone.ID, at, event(audit.Uninvited)), fault.NotFound)
+	ok(t, s.People.DeleteToken(t.Context(), auth.Invitation, gone.ID, at, event(audit.Uninvited)))
+	_, err = s.People.TokenBy(t.Context(), auth.Invitation, gone.Hash, at)
 	wantKind(t, err, fault.NotFound)
 }
 
@@ -377,7 +377,7 @@ func tokenRace(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for range 6 {
 		wg.Go(func() {
-			switch _, err := s.UseToken(t.Context(), auth.Step, token.Hash, at); {
+			switch _, err := s.People.UseToken(t.Context(), auth.Step, token.Hash, at); {
 			case err == nil:
 				used.Add(1)
 			case !fault.Is(err, fault.NotFound):
@@ -397,7 +397,7 @@ func tokensMost(t *testing.T, s *store.Store) {
 		return auth.Token{Hash: auth.SumOf(apikey.NewID("")), ID: apikey.NewID("tok_"), Kind: kind, User: "owner", Email: email, CreatedAt: created, ExpiresAt: created.Add(time.Hour)}
 	}
 	works := func(n auth.Token) bool {
-		_, err := s.TokenBy(t.Context(), n.Kind, n.Hash, at.Add(time.Minute))
+		_, err := s.People.TokenBy(t.Context(), n.Kind, n.Hash, at.Add(time.Minute))
 		if err != nil && !fault.Is(err, fault.NotFound) {
 			t.Fatal(err)
 		}
@@ -405,11 +405,11 @@ func tokensMost(t *testing.T, s *store.Store) {
 	}
 	for _, kind := range []string{auth.Confirm, auth.Reset, auth.Setup, auth.Step} {
 		others := token(kind, "b@example.org", at)
-		ok(t, s.AddToken(t.Context(), others, 2))
+		ok(t, s.People.AddToken(t.Context(), others, 2))
 		var all []auth.Token
 		for i := range 4 {
 			n := token(kind, "a@example.org", at.Add(time.Duration(i)*time.Second))
-			ok(t, s.AddToken(t.Context(), n, 2))
+			ok(t, s.People.AddToken(t.Context(), n, 2))
 			all = append(all, n)
 		}
 		for i, n := range all {
@@ -425,7 +425,7 @@ func tokensMost(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			if s.AddToken(t.Context(), token(auth.Invitation, fmt.Sprint(i, "@example.org"), at), 2) == nil {
+			if s.People.AddToken(t.Context(), token(auth.Invitation, fmt.Sprint(i, "@example.org"), at), 2) == nil {
 				made.Add(1)
 			}
 		})
@@ -439,14 +439,14 @@ func tokensMost(t *testing.T, s *store.Store) {
 func usedLink(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	link := mustToken(t, s, auth.Reset, nil)
-	ok(t, s.SetPassword(t.Context(), u.ID, "first", "", link.Hash, false, at, event(audit.PasswordSet)))
-	wantKind(t, s.SetPassword(t.Context(), u.ID, "second", "", link.Hash, false, at, event(audit.PasswordSet)), fault.NotFound)
-	if l, err := s.LoginOf(t.Context(), u.ID); err != nil || l.Password != "first" {
+	ok(t, s.People.SetPassword(t.Context(), u.ID, "first", "", link.Hash, false, at, event(audit.PasswordSet)))
+	wantKind(t, s.People.SetPassword(t.Context(), u.ID, "second", "", link.Hash, false, at, event(audit.PasswordSet)), fault.NotFound)
+	if l, err := s.People.LoginOf(t.Context(), u.ID); err != nil || l.Password != "first" {
 		t.Fatalf("the password is %q, %v", l.Password, err)
 	}
 	bare := mustUser(t, s)
-	wantKind(t, s.AddLogin(t.Context(), auth.Login{User: bare.ID, Email: "b@example.org", CreatedAt: at}, link.Hash, event(audit.LoginAdded)), fault.NotFound)
-	_, err := s.LoginOf(t.Context(), bare.ID)
+	wantKind(t, s.People.AddLogin(t.Context(), auth.Login{User: bare.ID, Email: "b@example.org", CreatedAt: at}, link.Hash, event(audit.LoginAdded)), fault.NotFound)
+	_, err := s.People.LoginOf(t.Context(), bare.ID)
 	wantKind(t, err, fault.NotFound)
 }
 
@@ -456,11 +456,11 @@ func webKey(t *testing.T, s *store.Store) {
 		before, hash string
 		done         bool
 	}{{"", "one", true}, {"", "two", false}, {"one", "two", true}} {
-		if done, err := s.SetWebKey(t.Context(), u.ID, try.before, try.hash); err != nil || done != try.done {
+		if done, err := s.People.SetWebKey(t.Context(), u.ID, try.before, try.hash); err != nil || done != try.done {
 			t.Fatalf("%d: %v, %v", i, done, err)
 		}
 	}
-	if p, err := s.PersonOf(t.Context(), u.ID); err != nil || p.WebKey != "two" {
+	if p, err := s.People.PersonOf(t.Context(), u.ID); err != nil || p.WebKey != "two" {
 		t.Fatalf("%q, %v", p.WebKey, err)
 	}
 }
@@ -475,17 +475,17 @@ func peopleSweep(t *testing.T, s *store.Store) {
 	link := mustToken(t, s, auth.Reset, func(n *auth.Token) { n.ExpiresAt = now.Add(time.Second) })
 	total := 0
 	for range 3 { // one at a time
-		n, err := s.SweepPeople(t.Context(), now, at, 1)
+		n, err := s.People.SweepPeople(t.Context(), now, at, 1)
 		ok(t, err)
 		total += n
 	}
 	if total != 3 {
 		t.Fatalf("%d were swept; want 3", total)
 	}
-	if _, _, err := s.SessionBy(t.Context(), left.Hash); err != nil {
+	if _, _, err := s.People.SessionBy(t.Context(), left.Hash); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.TokenBy(t.Context(), auth.Reset, link.Hash, now); err != nil {
+	if _, err := s.People.TokenBy(t.Context(), auth.Reset, link.Hash, now); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -493,62 +493,62 @@ func peopleSweep(t *testing.T, s *store.Store) {
 func passkeys(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	want := auth.Passkey{ID: "c29tZQ", User: u.ID, Name: "телефон", Data: `{"a":1}`, CreatedAt: at}
-	ok(t, s.AddPasskey(t.Context(), want, 2, event(audit.PasskeyAdded)))
-	wantKind(t, s.AddPasskey(t.Context(), auth.Passkey{ID: want.ID, User: other.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Conflict)
-	ok(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "b", User: u.ID, CreatedAt: at.Add(time.Second)}, 2, event(audit.PasskeyAdded)))
-	wantKind(t, s.AddPasskey(t.Context(), auth.Passkey{ID: "c", User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Invalid)
-	ok(t, s.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":2}`, at.Add(time.Minute)))
-	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":3}`, at.Add(time.Minute)), fault.NotFound)
-	wantKind(t, s.RenamePasskey(t.Context(), other.ID, want.ID, "x", at, event(audit.PasskeyRenamed)), fault.NotFound)
-	ok(t, s.RenamePasskey(t.Context(), u.ID, want.ID, "ключ", at, event(audit.PasskeyRenamed)))
+	ok(t, s.People.AddPasskey(t.Context(), want, 2, event(audit.PasskeyAdded)))
+	wantKind(t, s.People.AddPasskey(t.Context(), auth.Passkey{ID: want.ID, User: other.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Conflict)
+	ok(t, s.People.AddPasskey(t.Context(), auth.Passkey{ID: "b", User: u.ID, CreatedAt: at.Add(time.Second)}, 2, event(audit.PasskeyAdded)))
+	wantKind(t, s.People.AddPasskey(t.Context(), auth.Passkey{ID: "c", User: u.ID, CreatedAt: at}, 2, event(audit.PasskeyAdded)), fault.Invalid)
+	ok(t, s.People.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":2}`, at.Add(time.Minute)))
+	wantKind(t, s.People.UsedPasskey(t.Context(), want.ID, want.Data, `{"a":3}`, at.Add(time.Minute)), fault.NotFound)
+	wantKind(t, s.People.RenamePasskey(t.Context(), other.ID, want.ID, "x", at, event(audit.PasskeyRenamed)), fault.NotFound)
+	ok(t, s.People.RenamePasskey(t.Context(), u.ID, want.ID, "ключ", at, event(audit.PasskeyRenamed)))
 	want.Name, want.Data, want.UsedAt = "ключ", `{"a":2}`, at.Add(time.Minute)
-	got, err := s.PasskeyBy(t.Context(), want.ID)
+	got, err := s.People.PasskeyBy(t.Context(), want.ID)
 	ok(t, err)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Fatal(d)
 	}
-	list, err := s.PasskeysOf(t.Context(), u.ID)
+	list, err := s.People.PasskeysOf(t.Context(), u.ID)
 	if err != nil || len(list) != 2 || list[0] != want {
 		t.Fatalf("%v, %v", list, err)
 	}
-	wantKind(t, s.DeletePasskey(t.Context(), want.ID, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
-	ok(t, s.DeletePasskey(t.Context(), want.ID, removal(u.ID, auth.Ways{})))
-	_, err = s.PasskeyBy(t.Context(), want.ID)
+	wantKind(t, s.People.DeletePasskey(t.Context(), want.ID, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
+	ok(t, s.People.DeletePasskey(t.Context(), want.ID, removal(u.ID, auth.Ways{})))
+	_, err = s.People.PasskeyBy(t.Context(), want.ID)
 	wantKind(t, err, fault.NotFound)
-	wantKind(t, s.UsedPasskey(t.Context(), want.ID, want.Data, "", at), fault.NotFound)
+	wantKind(t, s.People.UsedPasskey(t.Context(), want.ID, want.Data, "", at), fault.NotFound)
 }
 
 func identities(t *testing.T, s *store.Store) {
 	u, other := mustPerson(t, s, "anna@example.org"), mustPerson(t, s, "boris@example.org")
 	want := auth.Identity{Issuer: "https://id.example.org", Subject: "42", User: u.ID, Email: "a@example.org", CreatedAt: at}
-	ok(t, s.AddIdentity(t.Context(), want, event(audit.IdentityAdded)))
+	ok(t, s.People.AddIdentity(t.Context(), want, event(audit.IdentityAdded)))
 	twice := want
 	twice.User = other.ID
-	wantKind(t, s.AddIdentity(t.Context(), twice, event(audit.IdentityAdded)), fault.Conflict)
-	list, err := s.IdentitiesOf(t.Context(), u.ID)
+	wantKind(t, s.People.AddIdentity(t.Context(), twice, event(audit.IdentityAdded)), fault.Conflict)
+	list, err := s.People.IdentitiesOf(t.Context(), u.ID)
 	ok(t, err)
 	if d := cmp.Diff([]auth.Identity{want}, list); d != "" {
 		t.Fatal(d)
 	}
-	wantKind(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
-	ok(t, s.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(u.ID, auth.Ways{Passwords: true})))
-	_, err = s.IdentityBy(t.Context(), want.Issuer, want.Subject)
+	wantKind(t, s.People.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(other.ID, auth.Ways{Always: true})), fault.NotFound)
+	ok(t, s.People.DeleteIdentity(t.Context(), want.Issuer, want.Subject, removal(u.ID, auth.Ways{Passwords: true})))
+	_, err = s.People.IdentityBy(t.Context(), want.Issuer, want.Subject)
 	wantKind(t, err, fault.NotFound)
 }
 
 func peopleAudit(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, "anna@example.org")
 	mustSession(t, s, u.ID, nil)
-	wantKind(t, s.EndSession(t.Context(), u.ID, "ses_none", at, event(audit.SessionsEnded)), fault.NotFound)
+	wantKind(t, s.People.EndSession(t.Context(), u.ID, "ses_none", at, event(audit.SessionsEnded)), fault.NotFound)
 	var actions []string
-	for row, err := range s.AuditRows(t.Context()) {
+	for row, err := range s.Accounts.AuditRows(t.Context()) {
 		ok(t, err)
 		actions = append(actions, row.Action)
 	}
 	if d := cmp.Diff([]string{audit.UserCreated, audit.SignedIn}, actions); d != "" {
 		t.Fatal(d)
 	}
-	if n, err := audit.Verify(s.AuditRows(t.Context())); err != nil || n != 2 {
+	if n, err := audit.Verify(s.Accounts.AuditRows(t.Context())); err != nil || n != 2 {
 		t.Fatalf("%d, %v", n, err)
 	}
 }

@@ -49,7 +49,7 @@ func presetUser(t *testing.T, s account.Store) string {
 
 func savePreset(t *testing.T, s *store.Store, n preset.Save) preset.Preset {
 	t.Helper()
-	p, err := s.SavePreset(t.Context(), n, presetEvent)
+	p, err := s.Pages.SavePreset(t.Context(), n, presetEvent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,17 +57,17 @@ func savePreset(t *testing.T, s *store.Store, n preset.Save) preset.Preset {
 }
 
 func presetVersions(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	want := preset.Preset{User: user, Name: "a", Description: "first", Version: 1, Content: `{"n":1}`, CreatedAt: payAt, UpdatedAt: payAt}
 	made := savePreset(t, s, preset.Save{User: user, Name: "a", Description: "first", Content: `{"n":1}`, New: true, At: payAt})
-	read, err := s.PresetByName(t.Context(), user, "a")
+	read, err := s.Pages.PresetByName(t.Context(), user, "a")
 	if err != nil || cmp.Diff(want, made) != "" || cmp.Diff(want, read) != "" {
 		t.Errorf("%v: %s%s", err, cmp.Diff(want, made), cmp.Diff(want, read))
 	}
-	if _, err := s.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, presetEvent); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, presetEvent); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same name twice: %v", err)
 	}
-	if _, err := s.SavePreset(t.Context(), preset.Save{User: user, Name: "b", Content: `{}`, At: payAt}, presetEvent); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "b", Content: `{}`, At: payAt}, presetEvent); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a version of none: %v", err)
 	}
 	later := payAt.Add(time.Hour)
@@ -82,20 +82,20 @@ func presetVersions(t *testing.T, s *store.Store) {
 			t.Fatalf("version %d is %d", n, p.Version)
 		}
 	}
-	all, err := s.PresetVersions(t.Context(), user, "a")
+	all, err := s.Pages.PresetVersions(t.Context(), user, "a")
 	if err != nil || len(all) != preset.MaxVersions || all[0].Number != preset.MaxVersions+3 || all[0].By != "key:test" || !all[0].At.Equal(later) {
 		t.Fatalf("%v, %d versions: %v", err, len(all), all[0])
 	}
-	if _, err := s.PresetVersion(t.Context(), user, "a", 3); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.PresetVersion(t.Context(), user, "a", 3); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an old version: %v", err)
 	}
-	if v, err := s.PresetVersion(t.Context(), user, "a", 4); err != nil || v.Content != `{"n":4}` {
+	if v, err := s.Pages.PresetVersion(t.Context(), user, "a", 4); err != nil || v.Content != `{"n":4}` {
 		t.Errorf("the oldest version: %v, %v", v, err)
 	}
-	if err := s.DeletePreset(t.Context(), user, "a", later, presetEvent); err != nil {
+	if err := s.Pages.DeletePreset(t.Context(), user, "a", later, presetEvent); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeletePreset(t.Context(), user, "a", later, presetEvent); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeletePreset(t.Context(), user, "a", later, presetEvent); !fault.Is(err, fault.NotFound) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	if p := savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: later}); p.Version != 1 {
@@ -105,12 +105,12 @@ func presetVersions(t *testing.T, s *store.Store) {
 
 // One account's presets are bounded in number and in bytes; another has room all the same.
 func presetBounds(t *testing.T, s *store.Store) {
-	user, other := presetUser(t, s), presetUser(t, s)
+	user, other := presetUser(t, s.Accounts), presetUser(t, s.Accounts)
 	var wg sync.WaitGroup
 	errs := make([]error, preset.MaxPerUser+5)
 	for i := range errs {
 		wg.Go(func() {
-			_, errs[i] = s.SavePreset(t.Context(), preset.Save{User: user, Name: fmt.Sprint("p", i), Content: `{}`, New: true, At: payAt}, presetEvent)
+			_, errs[i] = s.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: fmt.Sprint("p", i), Content: `{}`, New: true, At: payAt}, presetEvent)
 		})
 	}
 	wg.Wait()
@@ -132,7 +132,7 @@ func presetBounds(t *testing.T, s *store.Store) {
 		if i%preset.MaxVersions == 0 {
 			savePreset(t, s, preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: `{}`, New: true, At: payAt})
 		}
-		_, full = s.SavePreset(t.Context(), preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: fmt.Sprint(i) + strings.Repeat("a", preset.MaxContent-9), At: payAt}, presetEvent)
+		_, full = s.Pages.SavePreset(t.Context(), preset.Save{User: other, Name: fmt.Sprint("big", i/preset.MaxVersions), Content: fmt.Sprint(i) + strings.Repeat("a", preset.MaxContent-9), At: payAt}, presetEvent)
 		saved++
 	}
 	if !fault.Is(full, fault.Invalid) || saved < preset.MaxBytes/preset.MaxContent-1 {
@@ -141,30 +141,30 @@ func presetBounds(t *testing.T, s *store.Store) {
 }
 
 func presetUsers(t *testing.T, s *store.Store) {
-	user, other := presetUser(t, s), presetUser(t, s)
+	user, other := presetUser(t, s.Accounts), presetUser(t, s.Accounts)
 	savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{"of":"user"}`, New: true, At: payAt})
 	savePreset(t, s, preset.Save{User: other, Name: "a", Content: `{"of":"other"}`, New: true, At: payAt})
-	if err := s.DeletePreset(t.Context(), other, "a", payAt, presetEvent); err != nil {
+	if err := s.Pages.DeletePreset(t.Context(), other, "a", payAt, presetEvent); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := s.PresetByName(t.Context(), user, "a"); err != nil || p.Content != `{"of":"user"}` {
+	if p, err := s.Pages.PresetByName(t.Context(), user, "a"); err != nil || p.Content != `{"of":"user"}` {
 		t.Errorf("%v, %v", p, err)
 	}
-	if all, err := s.ListPresets(t.Context(), user); err != nil || len(all) != 1 {
+	if all, err := s.Pages.ListPresets(t.Context(), user); err != nil || len(all) != 1 {
 		t.Errorf("%v, %v", all, err)
 	}
 	long := `{"model":"a/x","system_prompt":"` + strings.Repeat("ы", preset.MaxContent/4) + `"}`
 	savePreset(t, s, preset.Save{User: user, Name: "long", Content: long, New: true, At: payAt})
-	if all, err := s.ListPresets(t.Context(), user); err != nil || len(all) != 2 || all[1].Content != string([]rune(long)[:preset.HeadChars]) || all[0].Content != `{"of":"user"}` {
+	if all, err := s.Pages.ListPresets(t.Context(), user); err != nil || len(all) != 2 || all[1].Content != string([]rune(long)[:preset.HeadChars]) || all[0].Content != `{"of":"user"}` {
 		t.Errorf("%v, %v", all, err)
 	}
-	if all, err := s.ListPresets(t.Context(), other); err != nil || len(all) != 0 {
+	if all, err := s.Pages.ListPresets(t.Context(), other); err != nil || len(all) != 0 {
 		t.Errorf("%v, %v", all, err)
 	}
 	for _, err := range []error{
-		func() error { _, err := s.PresetByName(t.Context(), other, "a"); return err }(),
-		func() error { _, err := s.PresetVersions(t.Context(), other, "a"); return err }(),
-		func() error { _, err := s.PresetVersion(t.Context(), other, "a", 1); return err }(),
+		func() error { _, err := s.Pages.PresetByName(t.Context(), other, "a"); return err }(),
+		func() error { _, err := s.Pages.PresetVersions(t.Context(), other, "a"); return err }(),
+		func() error { _, err := s.Pages.PresetVersion(t.Context(), other, "a", 1); return err }(),
 	} {
 		if !fault.Is(err, fault.NotFound) {
 			t.Errorf("another's preset: %v", err)
@@ -174,13 +174,13 @@ func presetUsers(t *testing.T, s *store.Store) {
 
 // Of changes of the same version, one is made.
 func presetRace(t *testing.T, s *store.Store) {
-	user := presetUser(t, s)
+	user := presetUser(t, s.Accounts)
 	savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt})
 	var wg sync.WaitGroup
 	errs := make([]error, 8)
 	for i := range errs {
 		wg.Go(func() {
-			_, errs[i] = s.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: fmt.Sprint(i), From: 1, At: payAt}, presetEvent)
+			_, errs[i] = s.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: fmt.Sprint(i), From: 1, At: payAt}, presetEvent)
 		})
 	}
 	wg.Wait()

@@ -42,10 +42,10 @@ func reportsIn(t *testing.T, open Open, zones ...string) {
 	t.Run("statements", b.statements)
 	t.Run("keys", b.keys)
 	t.Run("rebuilt", func(t *testing.T) {
-		if err := b.s.RebuildRollUps(t.Context()); err != nil {
+		if err := b.s.Ledger.RebuildRollUps(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r, err := ledger.Verify(t.Context(), b.s, "", ledger.Anchor{}, now)
+		r, err := ledger.Verify(t.Context(), b.s.Ledger, "", ledger.Anchor{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,17 +88,17 @@ func (b *reports) fill(zones []string) {
 	ctx, s := b.t.Context(), b.s
 	for i := range 2 {
 		u := account.User{ID: fmt.Sprint("usr_", i+1), Name: "u", Wallet: fmt.Sprint("wal_", i+1), CreatedAt: b.now}
-		if err := s.CreateUser(ctx, u, audit.Event{}); err != nil {
+		if err := s.Accounts.CreateUser(ctx, u, audit.Event{}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
 	for i, name := range zones {
 		var err error
-		if b.zones, err = s.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), audit.Event{}); err != nil {
+		if b.zones, err = s.Accounts.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), audit.Event{}); err != nil {
 			b.t.Fatal(err)
 		}
 	}
-	if _, err := s.Position(ctx, "node"); err != nil {
+	if _, err := s.Ledger.Position(ctx, "node"); err != nil {
 		b.t.Fatal(err)
 	}
 	b.back = map[string]money.Nano{}
@@ -127,7 +127,7 @@ func (b *reports) fill(zones []string) {
 		}
 		if len(batch.Items) == 97 || i == 599 {
 			batch.To = batch.From + int64(len(batch.Items))
-			if to, err := s.Apply(ctx, &batch); err != nil || to != batch.To {
+			if to, err := s.Ledger.Apply(ctx, &batch); err != nil || to != batch.To {
 				b.t.Fatalf("%d, %v", to, err)
 			}
 			batch.From, batch.Items = batch.To, nil
@@ -135,7 +135,7 @@ func (b *reports) fill(zones []string) {
 	}
 	slices.SortFunc(b.calls, func(x, y record.Call) int { return cmp.Or(y.At.Compare(x.At), cmp.Compare(y.Generation, x.Generation)) })
 	post := func(p ledger.Posting) {
-		done, err := s.Post(ctx, p)
+		done, err := s.Ledger.Post(ctx, p)
 		if err != nil {
 			b.t.Fatal(err)
 		}
@@ -248,16 +248,16 @@ func (b *reports) usage(t *testing.T) {
 		for range 1 + b.random.IntN(48) {
 			q.To = q.Bucket.Next(q.To)
 		}
-		read := b.s.Usage
+		read := b.s.Ledger.Usage
 		if b.zones != nil {
-			read = report.New(b.s, flushed{b.s}).Rows
+			read = report.New(b.s.Ledger, flushed{b.s.Ledger}).Rows
 			if q.Bucket != report.Hour {
 				q.From, q.To = b.zones.Start(q.From), b.zones.Start(q.To)
 			}
 		}
 		if q.Bucket == report.Day && i%2 == 0 { // of days elsewhere, which are parts of two in UTC
 			q.From, q.To = q.From.Add(time.Duration(b.random.IntN(24))*time.Hour), q.To.Add(time.Duration(b.random.IntN(24))*time.Hour)
-			read = report.New(b.s, flushed{b.s}).Rows
+			read = report.New(b.s.Ledger, flushed{b.s.Ledger}).Rows
 		}
 		want := []report.Row{}
 		for j := range b.calls {
@@ -298,7 +298,7 @@ func (b *reports) before(t *testing.T, q report.Query) {
 	if m == report.Outcomes {
 		m = report.Calls
 	}
-	got, err := report.New(b.s, flushed{b.s}).Usage(t.Context(), q, m, 8)
+	got, err := report.New(b.s.Ledger, flushed{b.s.Ledger}).Usage(t.Context(), q, m, 8)
 	if err != nil {
 		t.Fatalf("%+v: %v", q, err)
 	}
@@ -339,7 +339,7 @@ func (b *reports) lists(t *testing.T) {
 		var got []record.Call
 		next := s
 		for {
-			w, err := b.s.SearchCalls(t.Context(), next, most)
+			w, err := b.s.Ledger.SearchCalls(t.Context(), next, most)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -356,7 +356,7 @@ func (b *reports) lists(t *testing.T) {
 			t.Fatalf("%+v: %s", s, diff)
 		}
 		if len(want) > 0 {
-			whole, _, err := b.s.Call(t.Context(), "wal_1", want[0].Generation)
+			whole, _, err := b.s.Ledger.Call(t.Context(), "wal_1", want[0].Generation)
 			if diff := gocmp.Diff(*whole, got[0]); diff != "" || err != nil {
 				t.Fatalf("a call in a list is another than by its id: %s, %v", diff, err)
 			}
@@ -377,7 +377,7 @@ func (b *reports) lastHour(t *testing.T, s report.Search) {
 			break
 		}
 	}
-	got, err := b.s.LastHour(t.Context(), "wal_1", s.Filter, s.From, s.To)
+	got, err := b.s.Ledger.LastHour(t.Context(), "wal_1", s.Filter, s.From, s.To)
 	if err != nil || !got.Equal(want) {
 		t.Fatalf("%+v: the last hour is %s, want %s, %v", s, got, want, err)
 	}
@@ -386,7 +386,7 @@ func (b *reports) lastHour(t *testing.T, s report.Search) {
 // pages reads the same through a Reporter, which skips hours without calls that fit.
 func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
 	t.Helper()
-	r := report.New(b.s, flushed{b.s})
+	r := report.New(b.s.Ledger, flushed{b.s.Ledger})
 	var got []record.Call
 	if err := r.All(t.Context(), s, func(c *record.Call) bool { got = append(got, *c); return true }); err != nil {
 		t.Fatal(err)
@@ -397,14 +397,14 @@ func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
 }
 
 // flushed is a book of a node without calls of its own.
-type flushed struct{ *store.Store }
+type flushed struct{ *store.Ledger }
 
 func (flushed) CatchUp(context.Context) (late, err error) { return nil, nil }
 func (flushed) Running(string) (int, money.Nano)          { return 0, 0 }
 
 func (b *reports) statements(t *testing.T) {
-	r := report.New(b.s, flushed{b.s})
-	balance, err := b.s.Balance(t.Context(), "wal_1")
+	r := report.New(b.s.Ledger, flushed{b.s.Ledger})
+	balance, err := b.s.Ledger.Balance(t.Context(), "wal_1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -520,7 +520,7 @@ func (b *reports) keys(t *testing.T) {
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		last[b.calls[i].Key] = b.calls[i].At
 	}
-	got, err := b.s.KeySpends(t.Context(), "usr_1", "wal_1")
+	got, err := b.s.Ledger.KeySpends(t.Context(), "usr_1", "wal_1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -529,10 +529,10 @@ func (b *reports) keys(t *testing.T) {
 			t.Errorf("key %q was used last at %s, not %s", key, at, got[key].LastAt)
 		}
 	}
-	if ok, err := b.s.ToppedUp(t.Context(), "wal_1"); !ok || err != nil {
+	if ok, err := b.s.Ledger.ToppedUp(t.Context(), "wal_1"); !ok || err != nil {
 		t.Errorf("topped up: %t, %v", ok, err)
 	}
-	if holds, err := b.s.JobHolds(t.Context(), "wal_1"); len(holds) > 0 || err != nil {
+	if holds, err := b.s.Ledger.JobHolds(t.Context(), "wal_1"); len(holds) > 0 || err != nil {
 		t.Errorf("held: %v, %v", holds, err)
 	}
 }

@@ -48,14 +48,14 @@ func response(account, id, parent string) *history.Response {
 
 func keepResponse(t *testing.T, s *store.Store, r *history.Response, want bool) {
 	t.Helper()
-	if kept, err := s.KeepResponse(t.Context(), r); err != nil || kept != want {
+	if kept, err := s.Pages.KeepResponse(t.Context(), r); err != nil || kept != want {
 		t.Fatalf("Keep %s: %t, %v; want %t", r.ID, kept, err, want)
 	}
 }
 
 func wantResponse(t *testing.T, s *store.Store, want *history.Response) {
 	t.Helper()
-	found, err := s.Response(t.Context(), want.Account, want.ID, at)
+	found, err := s.Pages.Response(t.Context(), want.Account, want.ID, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +69,7 @@ func wantResponse(t *testing.T, s *store.Store, want *history.Response) {
 
 func hasResponse(t *testing.T, s *store.Store, account, id string, now time.Time, want bool) {
 	t.Helper()
-	if has, err := s.HasResponse(t.Context(), account, id, now); err != nil || has != want {
+	if has, err := s.Pages.HasResponse(t.Context(), account, id, now); err != nil || has != want {
 		t.Errorf("%s has %s: %t, %v", account, id, has, err)
 	}
 }
@@ -87,7 +87,7 @@ func responseRoundTrip(t *testing.T, s *store.Store) {
 	keepResponse(t, s, r, true)
 	wantResponse(t, s, r)
 	for _, id := range r.Items {
-		if found, err := s.ResponseOfItem(t.Context(), r.Account, id, at); err != nil || found.ID != r.ID {
+		if found, err := s.Pages.ResponseOfItem(t.Context(), r.Account, id, at); err != nil || found.ID != r.ID {
 			t.Errorf("%s: %+v %v", id, found, err)
 		}
 	}
@@ -99,23 +99,23 @@ func responseRoundTrip(t *testing.T, s *store.Store) {
 func responsesOfAccounts(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
-	_, err := s.Response(t.Context(), "usr_2", r.ID, at)
+	_, err := s.Pages.Response(t.Context(), "usr_2", r.ID, at)
 	wantNoResponse(t, err)
-	_, err = s.ResponseOfItem(t.Context(), "usr_2", r.Items[0], at)
+	_, err = s.Pages.ResponseOfItem(t.Context(), "usr_2", r.Items[0], at)
 	wantNoResponse(t, err)
 	hasResponse(t, s, "usr_2", r.ID, at, false)
-	if list, err := s.ResponseChain(t.Context(), "usr_2", r.ID, at, 10, 1<<20); err != nil || len(list) != 0 {
+	if list, err := s.Pages.ResponseChain(t.Context(), "usr_2", r.ID, at, 10, 1<<20); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
-	if done, err := s.DeleteResponse(t.Context(), "usr_2", r.ID); done || err != nil {
+	if done, err := s.Pages.DeleteResponse(t.Context(), "usr_2", r.ID); done || err != nil {
 		t.Errorf("deleted by another: %t %v", done, err)
 	}
-	if done, err := s.MarkResponse(t.Context(), "usr_2", r.ID, history.Cancelled, at); done || err != nil {
+	if done, err := s.Pages.MarkResponse(t.Context(), "usr_2", r.ID, history.Cancelled, at); done || err != nil {
 		t.Errorf("marked by another: %t %v", done, err)
 	}
 	// the parent of another account is no parent
 	keepResponse(t, s, response("usr_2", "resp_2", "resp_1"), true)
-	if list, err := s.ResponseChain(t.Context(), "usr_2", "resp_2", at, 10, 1<<20); err != nil || len(list) != 1 {
+	if list, err := s.Pages.ResponseChain(t.Context(), "usr_2", "resp_2", at, 10, 1<<20); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
 	wantResponse(t, s, r)
@@ -124,12 +124,12 @@ func responsesOfAccounts(t *testing.T, s *store.Store) {
 func expiredResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
-	_, err := s.Response(t.Context(), r.Account, r.ID, r.ExpiresAt)
+	_, err := s.Pages.Response(t.Context(), r.Account, r.ID, r.ExpiresAt)
 	wantNoResponse(t, err)
-	_, err = s.ResponseOfItem(t.Context(), r.Account, r.Items[0], r.ExpiresAt)
+	_, err = s.Pages.ResponseOfItem(t.Context(), r.Account, r.Items[0], r.ExpiresAt)
 	wantNoResponse(t, err)
 	hasResponse(t, s, r.Account, r.ID, r.ExpiresAt, false)
-	if list, err := s.ResponseChain(t.Context(), r.Account, r.ID, r.ExpiresAt, 10, 1<<20); err != nil || len(list) != 0 {
+	if list, err := s.Pages.ResponseChain(t.Context(), r.Account, r.ID, r.ExpiresAt, 10, 1<<20); err != nil || len(list) != 0 {
 		t.Errorf("%v %v", list, err)
 	}
 }
@@ -141,7 +141,7 @@ func conversation(t *testing.T, s *store.Store) {
 	keepResponse(t, s, response("usr_1", "resp_other", "resp_2"), true)
 	ids := func(id string, n int) string {
 		t.Helper()
-		list, err := s.ResponseChain(t.Context(), "usr_1", id, at, n, 1<<20)
+		list, err := s.Pages.ResponseChain(t.Context(), "usr_1", id, at, n, 1<<20)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,10 +158,10 @@ func conversation(t *testing.T, s *store.Store) {
 	if got, want := ids("resp_4", 2), piece("resp_3", "resp_2")+piece("resp_4", "resp_3"); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	if _, err := s.ResponseChain(t.Context(), "usr_1", "resp_4", at, 10, 100); !fault.Is(err, fault.ContextLength) {
+	if _, err := s.Pages.ResponseChain(t.Context(), "usr_1", "resp_4", at, 10, 100); !fault.Is(err, fault.ContextLength) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.DeleteResponse(t.Context(), "usr_1", "resp_2"); err != nil {
+	if _, err := s.Pages.DeleteResponse(t.Context(), "usr_1", "resp_2"); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := ids("resp_4", 10), piece("resp_3", "resp_2")+piece("resp_4", "resp_3"); got != want {
@@ -174,7 +174,7 @@ func longConversation(t *testing.T, s *store.Store) {
 	for i := range n {
 		keepResponse(t, s, response("usr_1", fmt.Sprintf("resp_%04d", i), map[bool]string{true: fmt.Sprintf("resp_%04d", i-1)}[i > 0]), true)
 	}
-	list, err := s.ResponseChain(t.Context(), "usr_1", fmt.Sprintf("resp_%04d", n-1), at, 1000, 1<<20)
+	list, err := s.Pages.ResponseChain(t.Context(), "usr_1", fmt.Sprintf("resp_%04d", n-1), at, 1000, 1<<20)
 	if err != nil || len(list) != n || list[0].ID != "resp_0000" {
 		t.Errorf("%d %v", len(list), err)
 	}
@@ -186,7 +186,7 @@ func finalStays(t *testing.T, s *store.Store) {
 	other := response("usr_1", "resp_1", "")
 	other.Output = []byte(`{"out":"other"}`)
 	keepResponse(t, s, other, false)
-	if done, err := s.MarkResponse(t.Context(), r.Account, r.ID, history.Cancelled, at); done || err != nil {
+	if done, err := s.Pages.MarkResponse(t.Context(), r.Account, r.ID, history.Cancelled, at); done || err != nil {
 		t.Errorf("%t %v", done, err)
 	}
 	wantResponse(t, s, r)
@@ -196,7 +196,7 @@ func underWay(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	r.Status, r.Background, r.Output, r.Items = history.Queued, true, []byte{}, nil
 	keepResponse(t, s, r, true)
-	if done, err := s.MarkResponse(t.Context(), r.Account, r.ID, history.InProgress, at.Add(time.Hour)); !done || err != nil {
+	if done, err := s.Pages.MarkResponse(t.Context(), r.Account, r.ID, history.InProgress, at.Add(time.Hour)); !done || err != nil {
 		t.Fatalf("%t %v", done, err)
 	}
 	r.Status, r.StaleAt = history.InProgress, at.Add(time.Hour)
@@ -205,7 +205,7 @@ func underWay(t *testing.T, s *store.Store) {
 	ended.Background = true
 	keepResponse(t, s, ended, true)
 	wantResponse(t, s, ended)
-	if found, err := s.ResponseOfItem(t.Context(), "usr_1", ended.Items[0], at); err != nil || found.ID != r.ID {
+	if found, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", ended.Items[0], at); err != nil || found.ID != r.ID {
 		t.Errorf("%v %v", found, err)
 	}
 }
@@ -214,17 +214,17 @@ func deletedResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	keepResponse(t, s, r, true)
 	for _, want := range []bool{true, false} {
-		if done, err := s.DeleteResponse(t.Context(), r.Account, r.ID); done != want || err != nil {
+		if done, err := s.Pages.DeleteResponse(t.Context(), r.Account, r.ID); done != want || err != nil {
 			t.Errorf("%t %v", done, err)
 		}
 	}
-	_, err := s.Response(t.Context(), r.Account, r.ID, at)
+	_, err := s.Pages.Response(t.Context(), r.Account, r.ID, at)
 	wantNoResponse(t, err)
 	keepResponse(t, s, response("usr_1", "resp_2", ""), true)
 	again := response("usr_1", "resp_3", "")
 	again.Items = r.Items // free again
 	keepResponse(t, s, again, true)
-	if found, err := s.ResponseOfItem(t.Context(), r.Account, r.Items[0], at); err != nil || found.ID != "resp_3" {
+	if found, err := s.Pages.ResponseOfItem(t.Context(), r.Account, r.Items[0], at); err != nil || found.ID != "resp_3" {
 		t.Errorf("%+v %v", found, err)
 	}
 }
@@ -234,7 +234,7 @@ func firstItem(t *testing.T, s *store.Store) {
 	two.Items = one.Items
 	keepResponse(t, s, one, true)
 	keepResponse(t, s, two, true)
-	if found, err := s.ResponseOfItem(t.Context(), "usr_1", one.Items[0], at); err != nil || found.ID != one.ID {
+	if found, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", one.Items[0], at); err != nil || found.ID != one.ID {
 		t.Errorf("%+v %v", found, err)
 	}
 }
@@ -253,15 +253,15 @@ func deleteResponses(t *testing.T, s *store.Store) {
 	one := response("usr_1", "resp_0", "")
 	stock := func(when time.Time, want history.Stock) {
 		t.Helper()
-		if got, err := s.CountResponses(t.Context(), "usr_1", when); err != nil || got != want {
+		if got, err := s.Pages.CountResponses(t.Context(), "usr_1", when); err != nil || got != want {
 			t.Errorf("stored at %v: %+v %v, want %+v", when, got, err, want)
 		}
 	}
 	stock(at, history.Stock{Responses: 5, Bytes: 5 * int64(one.Size()), Oldest: at})
-	if err := s.ShortenResponses(t.Context(), "usr_1", time.Hour); err != nil {
+	if err := s.Pages.ShortenResponses(t.Context(), "usr_1", time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.ShortenResponses(t.Context(), "usr_1", 24*time.Hour); err != nil { // it does not lengthen anything
+	if err := s.Pages.ShortenResponses(t.Context(), "usr_1", 24*time.Hour); err != nil { // it does not lengthen anything
 		t.Fatal(err)
 	}
 	stock(at.Add(time.Hour), history.Stock{Responses: 4, Bytes: 4 * int64(one.Size()), Oldest: at.Add(time.Minute)})
@@ -270,15 +270,15 @@ func deleteResponses(t *testing.T, s *store.Store) {
 		n, gone int
 		e       *audit.Event
 	}{{3, 3, &e}, {3, 1, nil}, {3, 0, nil}} {
-		if n, err := s.DeleteResponses(t.Context(), "usr_1", c.n, at, c.e); err != nil || n != c.gone {
+		if n, err := s.Pages.DeleteResponses(t.Context(), "usr_1", c.n, at, c.e); err != nil || n != c.gone {
 			t.Errorf("deleted %d %v, want %d", n, err, c.gone)
 		}
 	}
 	stock(at, history.Stock{Responses: 1, Bytes: int64(one.Size()), Oldest: at.Add(4 * time.Minute)})
-	if _, err := s.ResponseOfItem(t.Context(), "usr_1", "msg_resp_1", at); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", "msg_resp_1", at); !fault.Is(err, fault.NotFound) {
 		t.Errorf("an item of a deleted response: %v", err)
 	}
-	if _, err := s.Response(t.Context(), "usr_2", "resp_other", at); err != nil {
+	if _, err := s.Pages.Response(t.Context(), "usr_2", "resp_other", at); err != nil {
 		t.Errorf("another account's: %v", err)
 	}
 }
@@ -291,13 +291,13 @@ func sweepResponses(t *testing.T, s *store.Store) {
 	}
 	wide := history.Bounds{Responses: 100, Bytes: 1 << 30}
 	for _, want := range []int{2, 1, 0} {
-		if n, err := s.SweepResponses(t.Context(), at.Add(2*time.Minute), wide, 2); err != nil || n != want {
+		if n, err := s.Pages.SweepResponses(t.Context(), at.Add(2*time.Minute), wide, 2); err != nil || n != want {
 			t.Errorf("%d %v, want %d", n, err, want)
 		}
 	}
-	_, err := s.ResponseOfItem(t.Context(), "usr_1", "msg_resp_2", at)
+	_, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", "msg_resp_2", at)
 	wantNoResponse(t, err)
-	if _, err := s.Response(t.Context(), "usr_1", "resp_3", at); err != nil {
+	if _, err := s.Pages.Response(t.Context(), "usr_1", "resp_3", at); err != nil {
 		t.Error(err)
 	}
 }
@@ -314,19 +314,19 @@ func tooMuchKept(t *testing.T, s *store.Store) {
 		bounds history.Bounds
 		gone   int // one more than what frees a tenth
 	}{{history.Bounds{Responses: 19, Bytes: 1 << 30}, 3}, {history.Bounds{Responses: 100, Bytes: 10 * int64(one.Size())}, 9}} {
-		if n, err := s.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != c.gone {
+		if n, err := s.Pages.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != c.gone {
 			t.Errorf("%d %v, want %d", n, err, c.gone)
 		}
-		if n, err := s.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != 0 {
+		if n, err := s.Pages.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != 0 {
 			t.Errorf("again: %d %v", n, err)
 		}
 	}
-	_, err := s.Response(t.Context(), "usr_1", "resp_00", at)
+	_, err := s.Pages.Response(t.Context(), "usr_1", "resp_00", at)
 	wantNoResponse(t, err)
 	for _, id := range []string{"usr_1 resp_19", "usr_2 resp_x"} {
 		var account, name string
 		_, _ = fmt.Sscan(id, &account, &name)
-		if _, err := s.Response(t.Context(), account, name, at); err != nil {
+		if _, err := s.Pages.Response(t.Context(), account, name, at); err != nil {
 			t.Errorf("%s: %v", id, err)
 		}
 	}

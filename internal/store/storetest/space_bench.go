@@ -30,11 +30,11 @@ func SpaceBench(b *testing.B, open func(*testing.B) (s *store.Store, sizes func(
 	random := rand.New(rand.NewPCG(3, 4))
 	world := newWorld(random, 200)
 	for i := range world.wallets {
-		if err := s.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
+		if err := s.Accounts.CreateUser(ctx, account.User{ID: world.users[i], Name: "u", Wallet: world.wallets[i], CreatedAt: at}, audit.Event{}); err != nil {
 			b.Fatal(err)
 		}
 	}
-	if _, err := s.Position(ctx, "node"); err != nil {
+	if _, err := s.Ledger.Position(ctx, "node"); err != nil {
 		b.Fatal(err)
 	}
 	empty, err := sizes()
@@ -49,7 +49,7 @@ func SpaceBench(b *testing.B, open func(*testing.B) (s *store.Store, sizes func(
 		batch.Items = append(batch.Items, it)
 		if len(batch.Items) == 100 || i == *spaceCalls-1 {
 			batch.To = batch.From + int64(len(batch.Items))
-			if to, err := s.Apply(ctx, &batch); err != nil || to != batch.To {
+			if to, err := s.Ledger.Apply(ctx, &batch); err != nil || to != batch.To {
 				b.Fatalf("%d, %v", to, err)
 			}
 			batch.From, batch.Items = batch.To, batch.Items[:0]

@@ -23,7 +23,7 @@ func Sweeps(t *testing.T, open Open) {
 	s := open(t, func() time.Time { return now })
 	b := &reports{t: t, s: s, now: now, random: rand.New(rand.NewPCG(7, 9))}
 	b.fill([]string{"Europe/Moscow", "Asia/Kolkata"})
-	if since, err := s.KeptSince(t.Context()); err != nil || !since.IsZero() {
+	if since, err := s.Ledger.KeptSince(t.Context()); err != nil || !since.IsZero() {
 		t.Fatalf("kept since %s, %v", since, err)
 	}
 	random := rand.New(rand.NewPCG(1, 3))
@@ -33,7 +33,7 @@ func Sweeps(t *testing.T, open Open) {
 		if random.IntN(3) == 0 {
 			after = "" // as after a start
 		}
-		next, n, err := s.SweepCalls(t.Context(), before, after, 1+random.IntN(25))
+		next, n, err := s.Ledger.SweepCalls(t.Context(), before, after, 1+random.IntN(25))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,19 +47,19 @@ func Sweeps(t *testing.T, open Open) {
 		if after == "x" {
 			after = ""
 		}
-		next, n, err := s.SweepCalls(t.Context(), cut, after, 40)
+		next, n, err := s.Ledger.SweepCalls(t.Context(), cut, after, 40)
 		if err != nil {
 			t.Fatal(err)
 		}
 		after, all = next, all+n
 	}
-	if since, err := s.KeptSince(t.Context()); err != nil || !since.Equal(cut) {
+	if since, err := s.Ledger.KeptSince(t.Context()); err != nil || !since.Equal(cut) {
 		t.Errorf("kept since %s, %v", since, err)
 	}
 	if all < 250 {
 		t.Errorf("%d calls were dropped", all)
 	}
-	if k, err := s.Kept(t.Context()); err != nil || k.Dropped != int64(all) || k.Calls != int64(600-all) || !k.Since.Equal(cut) || k.Bytes < 100_000 || k.Tables < 30 {
+	if k, err := s.Ledger.Kept(t.Context()); err != nil || k.Dropped != int64(all) || k.Calls != int64(600-all) || !k.Since.Equal(cut) || k.Bytes < 100_000 || k.Tables < 30 {
 		t.Errorf("%+v, %v", k, err)
 	}
 	b.balanced(fmt.Sprintf("%d calls before 2026-02-28 were dropped", all))
@@ -69,7 +69,7 @@ func Sweeps(t *testing.T, open Open) {
 	t.Run("calls", func(t *testing.T) { b.callsSince(t, cut) })
 	t.Run("late calls", func(t *testing.T) { b.late(t, s, cut) })
 	t.Run("refunds meanwhile", func(t *testing.T) { b.refundsMeanwhile(t, s) })
-	if err := s.RebuildRollUps(t.Context()); !fault.Is(err, fault.Conflict) {
+	if err := s.Ledger.RebuildRollUps(t.Context()); !fault.Is(err, fault.Conflict) {
 		t.Errorf("rebuilt: %v", err)
 	}
 }
@@ -77,7 +77,7 @@ func Sweeps(t *testing.T, open Open) {
 // balanced verifies the books. part is in the detail of the settlements.
 func (b *reports) balanced(part string) {
 	b.t.Helper()
-	r, err := ledger.Verify(b.t.Context(), b.s, "", ledger.Anchor{}, b.now)
+	r, err := ledger.Verify(b.t.Context(), b.s.Ledger, "", ledger.Anchor{}, b.now)
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func (b *reports) callsSince(t *testing.T, cut time.Time) {
 	kept := 0
 	for i := range b.calls {
 		c := &b.calls[i]
-		_, entries, err := b.s.Call(t.Context(), c.Wallet, c.Generation)
+		_, entries, err := b.s.Ledger.Call(t.Context(), c.Wallet, c.Generation)
 		if !c.At.Before(cut) {
 			if kept++; err != nil || c.Settled != (len(entries) == 1) {
 				t.Fatalf("%s: %v", c.Generation, err)
@@ -110,13 +110,13 @@ func (b *reports) callsSince(t *testing.T, cut time.Time) {
 		}
 		if c.Settled && !refunded {
 			refunded = true
-			_, err := b.s.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:late", Against: ledger.RefundAccount + c.Generation, Amount: 1, Reason: "r", At: b.now})
+			_, err := b.s.Ledger.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:late", Against: ledger.RefundAccount + c.Generation, Amount: 1, Reason: "r", At: b.now})
 			if !fault.Is(err, fault.Unprocessable) || !strings.Contains(fault.From(err).Public, "before 2026-02-28") {
 				t.Errorf("a refund: %v", err)
 			}
 		}
 	}
-	r := report.New(b.s, flushed{b.s})
+	r := report.New(b.s.Ledger, flushed{b.s.Ledger})
 	for _, f := range []report.Filter{{}, {Model: "a/x"}, {Result: report.Failed}} {
 		want := 0
 		for i := range b.calls {
@@ -138,7 +138,7 @@ func (b *reports) callsSince(t *testing.T, cut time.Time) {
 // late applies calls from before the horizon, as a node does that was down for long. They are kept until the next sweep.
 func (b *reports) late(t *testing.T, s *store.Store, cut time.Time) {
 	batch := ledger.Batch{Node: "late", Now: b.now, To: 2}
-	if _, err := s.Position(t.Context(), "late"); err != nil {
+	if _, err := s.Ledger.Position(t.Context(), "late"); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 2 {
@@ -147,15 +147,15 @@ func (b *reports) late(t *testing.T, s *store.Store, cut time.Time) {
 			Settled: true, Cost: 3 * money.Ruble, Rate: "usd=90 margin=0 vat=20", Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(3 * money.Ruble)}}}
 		batch.Items = append(batch.Items, ledger.Encode(ledger.Item{Call: c}))
 	}
-	if to, err := s.Apply(t.Context(), &batch); err != nil || to != 2 {
+	if to, err := s.Ledger.Apply(t.Context(), &batch); err != nil || to != 2 {
 		t.Fatal(to, err)
 	}
 	b.balanced("")
-	if _, err := s.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:late", Against: ledger.RefundAccount + batch.Items[0].Call.Generation, Amount: money.Ruble, Reason: "r", At: b.now}); err != nil {
+	if _, err := s.Ledger.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:late", Against: ledger.RefundAccount + batch.Items[0].Call.Generation, Amount: money.Ruble, Reason: "r", At: b.now}); err != nil {
 		t.Error(err)
 	}
 	b.balanced("")
-	if _, n, err := s.SweepCalls(t.Context(), cut, "", 100); err != nil || n != 2 {
+	if _, n, err := s.Ledger.SweepCalls(t.Context(), cut, "", 100); err != nil || n != 2 {
 		t.Errorf("%d dropped, %v", n, err)
 	}
 	b.balanced("")
@@ -167,7 +167,7 @@ func (b *reports) refundsMeanwhile(t *testing.T, s *store.Store) {
 	go func() {
 		after := ""
 		for {
-			next, _, err := s.SweepCalls(t.Context(), b.now.AddDate(0, 0, -1), after, 3)
+			next, _, err := s.Ledger.SweepCalls(t.Context(), b.now.AddDate(0, 0, -1), after, 3)
 			if after = next; err != nil || next == "" {
 				ended <- err
 				return
@@ -177,7 +177,7 @@ func (b *reports) refundsMeanwhile(t *testing.T, s *store.Store) {
 	posted := 0
 	for i := len(b.calls) - 1; i >= 0; i-- {
 		c := &b.calls[i]
-		_, err := s.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:meanwhile:" + c.Generation, Against: ledger.RefundAccount + c.Generation, Amount: 1, Reason: "r", At: b.now})
+		_, err := s.Ledger.Post(t.Context(), ledger.Posting{Kind: ledger.RefundKind, Ref: "refund:meanwhile:" + c.Generation, Against: ledger.RefundAccount + c.Generation, Amount: 1, Reason: "r", At: b.now})
 		switch {
 		case err == nil:
 			posted++
@@ -218,7 +218,7 @@ func sweptBooks(t *testing.T, open func(*testing.T) Books) {
 			t.Parallel()
 			b := kept(t, open(t))
 			_, noted := failed(t, &b, ledger.Anchor{})
-			next, n, err := b.Store.SweepCalls(t.Context(), time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC), "", 3)
+			next, n, err := b.Store.Ledger.SweepCalls(t.Context(), time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC), "", 3)
 			if err != nil || n != 3 || next == "" {
 				t.Fatalf("%q, %d, %v", next, n, err)
 			}

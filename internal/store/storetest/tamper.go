@@ -202,21 +202,21 @@ func kept(t *testing.T, b Books) Books {
 	ctx := context.Background()
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for _, u := range []account.User{{ID: "usr_1", Name: "u", Wallet: "wal_1", CreatedAt: at}, {ID: "usr_7", Name: "u", Wallet: "wal_7", CreatedAt: at}} {
-		if err := b.Store.CreateUser(ctx, u, account.CreatedEvent(&u, audit.Actor{})); err != nil {
+		if err := b.Store.Accounts.CreateUser(ctx, u, account.CreatedEvent(&u, audit.Actor{})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Store.SetZone(ctx, "wal_1", "Europe/Moscow", at.AddDate(0, 0, -3), audit.Event{Action: audit.UserTimezone, Target: "usr_1"}); err != nil {
+	if _, err := b.Store.Accounts.SetZone(ctx, "wal_1", "Europe/Moscow", at.AddDate(0, 0, -3), audit.Event{Action: audit.UserTimezone, Target: "usr_1"}); err != nil {
 		t.Fatal(err)
 	}
 	by := audit.Actor{Name: "key:key_1"}
-	if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000, Actor: by}, at); err != nil {
+	if _, err := ledger.Credit(ctx, b.Store.Ledger, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000, Actor: by}, at); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Adjust(ctx, b.Store, ledger.Adjustment{Wallet: "wal_1", ID: "1", Amount: -3, Reason: "a slip", Actor: by}, at); err != nil {
+	if _, err := ledger.Adjust(ctx, b.Store.Ledger, ledger.Adjustment{Wallet: "wal_1", ID: "1", Amount: -3, Reason: "a slip", Actor: by}, at); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(ctx, b.Store, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
+	book, err := ledger.Start(ctx, b.Store.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,14 +252,14 @@ func keepJobs(t *testing.T, b Books, book *ledger.Book, at time.Time) {
 		}
 		j := &video.Job{ID: id, User: "usr_1", Wallet: "wal_1", Key: "key_1", Generation: []string{"gen-3", "gen-4"}[i], Model: "v/m", State: video.Pending, Hold: 10, CreatedAt: at, DeadlineAt: at}
 		j.Call = record.Call{Generation: j.Generation, User: j.User, Wallet: j.Wallet, Key: j.Key, API: video.API, At: at}
-		if err := book.Hand(ctx, h, func(ctx context.Context, o ledger.Handover) error { return b.Store.AddJob(ctx, j, o, 2) }); err != nil {
+		if err := book.Hand(ctx, h, func(ctx context.Context, o ledger.Handover) error { return b.Store.Jobs.AddJob(ctx, j, o, 2) }); err != nil {
 			t.Fatal(err)
 		}
 		if i == 0 {
 			continue
 		}
 		j.State, j.Ended = video.Failed, video.Voided
-		if err := b.Store.EndJob(ctx, j, video.End{Item: ledger.Encode(ledger.Item{Call: j.Call, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease}), Now: at}); err != nil {
+		if err := b.Store.Jobs.EndJob(ctx, j, video.End{Item: ledger.Encode(ledger.Item{Call: j.Call, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease}), Now: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -283,10 +283,10 @@ func filledOnce(t *testing.T, b Books) {
 	const empty = "DELETE FROM usage_hourly; DELETE FROM usage_daily; DELETE FROM usage_groups; DELETE FROM usage_taxes"
 	wrong := func() (names []string) {
 		t.Helper()
-		if err := b.Store.FillRollUps(t.Context()); err != nil {
+		if err := b.Store.Ledger.FillRollUps(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		r, err := ledger.Verify(t.Context(), b.Store, "", ledger.Anchor{}, time.Time{})
+		r, err := ledger.Verify(t.Context(), b.Store.Ledger, "", ledger.Anchor{}, time.Time{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +326,7 @@ func (b *Books) undone(t *testing.T, text string, check func()) {
 }
 
 func verifyFinds(t *testing.T, b Books, check string) {
-	r, err := ledger.Verify(t.Context(), b.Store, "", ledger.Anchor{}, time.Time{})
+	r, err := ledger.Verify(t.Context(), b.Store.Ledger, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func verifyFinds(t *testing.T, b Books, check string) {
 		t.Errorf("%q did not fail, but %v", check, failed)
 	}
 	sameBy(t, b.Store, r, 1, 2, 7)
-	_, err = audit.Verify(b.Store.AuditRows(t.Context()))
+	_, err = audit.Verify(b.Store.Accounts.AuditRows(t.Context()))
 	if broken := check == "audit chain"; broken != fault.Is(err, fault.Conflict) || !broken && err != nil {
 		t.Errorf("audit.Verify: %v", err)
 	}
@@ -353,7 +353,7 @@ func verifyFinds(t *testing.T, b Books, check string) {
 func sameBy(t *testing.T, s *store.Store, r ledger.Report, rows ...int) {
 	t.Helper()
 	for _, rows := range rows {
-		checks, _, err := s.ChecksBy(t.Context(), ledger.Anchor{}, rows)
+		checks, _, err := s.Ledger.ChecksBy(t.Context(), ledger.Anchor{}, rows)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +386,7 @@ func explainFindsMismatch(t *testing.T, b Books) {
 	it.Call.Lines[0].Price++
 	b.change(t, "UPDATE generations SET details = NULL, record = $1 WHERE id = 'gen-1'", ledger.Encode(it).Record)
 	for id, want := range map[string]bool{"gen-1": false, "gen-2": true} {
-		x, err := ledger.Explain(t.Context(), b.Store, "", id)
+		x, err := ledger.Explain(t.Context(), b.Store.Ledger, "", id)
 		if err != nil || x.Matches != want {
 			t.Errorf("%s: matches %t (%s), %v", id, x.Matches, x.Why, err)
 		}
@@ -395,7 +395,7 @@ func explainFindsMismatch(t *testing.T, b Books) {
 
 func failed(t *testing.T, b *Books, noted ledger.Anchor) (checks map[string]string, end ledger.Anchor) {
 	t.Helper()
-	r, err := ledger.Verify(t.Context(), b.Store, "", noted, time.Time{})
+	r, err := ledger.Verify(t.Context(), b.Store.Ledger, "", noted, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -441,7 +441,7 @@ func anchorFinds(t *testing.T, b Books) {
 		t.Errorf("clean books: %v", found)
 	}
 	b.change(t, "DELETE FROM ledger_chain; DELETE FROM ledger_head; UPDATE entries SET account = 'topup:gift' WHERE account = 'topup:test'; UPDATE transactions SET ref = 'topup:gift:1' WHERE kind = 'topup'; UPDATE entries SET ref = 'topup:gift:1' WHERE ref = 'topup:test:1'; DELETE FROM audit WHERE action = 'topup'")
-	if err := b.Store.TakeOver(t.Context()); err != nil {
+	if err := b.Store.Ledger.TakeOver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if found, _ := failed(t, &b, ledger.Anchor{}); found["chain"] != "" {
@@ -456,15 +456,15 @@ func anchorFinds(t *testing.T, b Books) {
 func largeSums(t *testing.T, b Books) {
 	ctx, at := t.Context(), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for i, w := range []string{"wal_2", "wal_3"} {
-		if err := b.Store.CreateUser(ctx, account.User{ID: "usr_" + w, Name: w, Wallet: w, CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
+		if err := b.Store.Accounts.CreateUser(ctx, account.User{ID: "usr_" + w, Name: w, Wallet: w, CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
 			t.Fatal(err)
 		}
 		for n := range 9 {
-			if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: w, Source: "test", ExternalID: fmt.Sprint("large-", i, n), Amount: ledger.MaxPosting}, at); err != nil {
+			if _, err := ledger.Credit(ctx, b.Store.Ledger, ledger.TopUp{Wallet: w, Source: "test", ExternalID: fmt.Sprint("large-", i, n), Amount: ledger.MaxPosting}, at); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: w, Source: "test", ExternalID: "x", Amount: ledger.MaxPosting + 1}, at); !fault.Is(err, fault.Invalid) {
+		if _, err := ledger.Credit(ctx, b.Store.Ledger, ledger.TopUp{Wallet: w, Source: "test", ExternalID: "x", Amount: ledger.MaxPosting + 1}, at); !fault.Is(err, fault.Invalid) {
 			t.Errorf("too large a top-up: %v", err)
 		}
 	}
@@ -476,18 +476,18 @@ func largeSums(t *testing.T, b Books) {
 // Leases of all that an int64 holds: what is refused is refused, also where rows say more than can be.
 func largeLeases(t *testing.T, b Books) {
 	ctx, at := t.Context(), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	if err := b.Store.CreateUser(ctx, account.User{ID: "usr_2", Name: "rich", Wallet: "wal_2", CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
+	if err := b.Store.Accounts.CreateUser(ctx, account.User{ID: "usr_2", Name: "rich", Wallet: "wal_2", CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
 		t.Fatal(err)
 	}
 	for n := range 9 {
-		if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_2", Source: "test", ExternalID: fmt.Sprint("large-", n), Amount: ledger.MaxPosting}, at); err != nil {
+		if _, err := ledger.Credit(ctx, b.Store.Ledger, ledger.TopUp{Wallet: "wal_2", Source: "test", ExternalID: fmt.Sprint("large-", n), Amount: ledger.MaxPosting}, at); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, fund := range []ledger.Fund{{Wallet: "wal_2"}, {Wallet: "wal_2", Key: "key_2", Period: ledger.Period{Kind: ledger.PeriodTotal}}} {
 		borrow := func(node string, need money.Nano) ledger.Grant {
 			t.Helper()
-			g, err := b.Store.Borrow(ctx, ledger.Borrow{Node: node, Epoch: epochs(t, b, node), Fund: fund, Limit: math.MaxInt64, Lease: 1 + int64(len(fund.Key)), Need: need, Want: need, Recall: true, Now: at})
+			g, err := b.Store.Ledger.Borrow(ctx, ledger.Borrow{Node: node, Epoch: epochs(t, b, node), Fund: fund, Limit: math.MaxInt64, Lease: 1 + int64(len(fund.Key)), Need: need, Want: need, Recall: true, Now: at})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -530,7 +530,7 @@ func epochs(t *testing.T, b Books, node string) int64 {
 func olderBooks(t *testing.T, b Books) {
 	b.change(t, "DELETE FROM ledger_chain; DELETE FROM ledger_head")
 	for range 2 {
-		if err := b.Store.TakeOver(t.Context()); err != nil {
+		if err := b.Store.Ledger.TakeOver(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -538,7 +538,7 @@ func olderBooks(t *testing.T, b Books) {
 	if len(found) > 0 || end.Length != 1 {
 		t.Errorf("a chain of %d; found %v", end.Length, found)
 	}
-	if _, err := ledger.Credit(t.Context(), b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "2", Amount: 5}, time.Unix(1, 0)); err != nil {
+	if _, err := ledger.Credit(t.Context(), b.Store.Ledger, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "2", Amount: 5}, time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if found, end := failed(t, &b, ledger.Anchor{}); len(found) > 0 || end.Length != 2 {

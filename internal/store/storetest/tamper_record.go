@@ -70,7 +70,7 @@ func lyingRecords(t *testing.T, open func(*testing.T) Books) {
 			if found, _ := failed(t, &b, ledger.Anchor{}); len(found) != 1 || !strings.Contains(found["charges"], "gen-9") {
 				t.Errorf("found %v", found)
 			}
-			if x, err := ledger.Explain(t.Context(), b.Store, "", "gen-9"); err != nil || x.Matches {
+			if x, err := ledger.Explain(t.Context(), b.Store.Ledger, "", "gen-9"); err != nil || x.Matches {
 				t.Errorf("it is explained as right: %v", err)
 			}
 		})
@@ -112,10 +112,10 @@ func keptPriced(t *testing.T, b Books) Books {
 	if c.Lines, c.Cost, err = usage.TaskCost(&c.Usage, &tariff); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Credit(t.Context(), b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "9", Amount: 10 * c.Cost}, at); err != nil {
+	if _, err := ledger.Credit(t.Context(), b.Store.Ledger, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "9", Amount: 10 * c.Cost}, at); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(t.Context(), b.Store, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
+	book, err := ledger.Start(t.Context(), b.Store.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -138,7 +138,7 @@ func keptPriced(t *testing.T, b Books) Books {
 // item is a call as a record has it, without its leases.
 func (b *Books) item(t *testing.T, generation string) ledger.Item {
 	t.Helper()
-	c, _, err := b.Store.Call(t.Context(), "", generation)
+	c, _, err := b.Store.Ledger.Call(t.Context(), "", generation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 	if err := b.Lock(); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(b.Store.RebuildRollUps(t.Context()), b.Store.TakeOver(t.Context())); err != nil {
+	if err := errors.Join(b.Store.Ledger.RebuildRollUps(t.Context()), b.Store.Ledger.TakeOver(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 }

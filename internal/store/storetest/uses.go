@@ -33,7 +33,7 @@ func taken(name string, d ...time.Duration) limit.Use {
 
 func shareUses(t *testing.T, s *store.Store, since time.Time, uses ...limit.Use) (map[string]limit.Full, time.Time) {
 	t.Helper()
-	all, err := s.ShareUses(t.Context(), uses, since)
+	all, err := s.Nodes.ShareUses(t.Context(), uses, since)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func usesRace(t *testing.T, s *store.Store, _ *time.Time) {
 				for i := range names {
 					uses = append(uses, taken(fmt.Sprint("k", i), time.Hour))
 				}
-				if _, err := s.ShareUses(t.Context(), uses, time.Time{}); err != nil {
+				if _, err := s.Nodes.ShareUses(t.Context(), uses, time.Time{}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -130,7 +130,7 @@ func usesSwept(t *testing.T, s *store.Store, now *time.Time) {
 		left  int
 	}{{0, 3}, {2 * time.Minute, 2}, {2 * time.Minute, 1}, {2 * time.Hour, 0}} {
 		*now = now.Add(x.after)
-		if err := s.SweepUses(t.Context()); err != nil {
+		if err := s.Nodes.SweepUses(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if found, _ := shareUses(t, s, time.Time{}); len(found) != x.left {

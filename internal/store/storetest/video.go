@@ -127,7 +127,7 @@ type crew struct {
 
 // crew starts a node; change adjusts what it works with.
 func (s *studio) crew(book *ledger.Book, change ...func(*video.Deps, *video.Config)) *crew {
-	d := video.Deps{Store: s.store, Holds: book, Member: book, Upstream: s.provider, Planner: &video.Router{Rand: func() float64 { return 0 }},
+	d := video.Deps{Store: s.store.Jobs, Holds: book, Member: book, Upstream: s.provider, Planner: &video.Router{Rand: func() float64 { return 0 }},
 		Catalog: func() *catalog.Snapshot { return s.snap }, Callbacks: clockReader{s.clock}}
 	c := video.Default(s.clock.Now)
 	c.AddFor, c.StoreFor, c.PollFor = time.Minute, time.Minute, time.Minute
@@ -209,7 +209,7 @@ func (k *crew) finished(j *video.Job, want video.State) *video.Job {
 func (s *studio) ended(j *video.Job) {
 	s.t.Helper()
 	s.balanced()
-	call, entries, err := s.store.Call(s.ctx, j.Wallet, j.Generation)
+	call, entries, err := s.store.Ledger.Call(s.ctx, j.Wallet, j.Generation)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -229,7 +229,7 @@ func (x clockReader) Ended(j *video.Job) *webhook.Delivery {
 // reported lists the events of a user in the outbox.
 func (s *studio) reported(user string) (ids []string) {
 	s.t.Helper()
-	all, err := s.store.ClaimDeliveries(s.ctx, s.clock.Now(), s.clock.Now(), 100, 10_000)
+	all, err := s.store.Notices.ClaimDeliveries(s.ctx, s.clock.Now(), s.clock.Now(), 100, 10_000)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func jobRoundTrip(t *testing.T, s *studio) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.store.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10)
+	claimed, err := s.store.Jobs.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10)
 	if err != nil || len(claimed) != 1 {
 		t.Fatalf("%d jobs, %v", len(claimed), err)
 	}
@@ -278,7 +278,7 @@ func jobRoundTrip(t *testing.T, s *studio) {
 func (s *studio) handed(b *ledger.Book, h *ledger.Hold, c *apikey.Caller, id string, amount money.Nano, answer func(error) error) error {
 	now := s.clock.Now()
 	j := &video.Job{ID: id, User: c.User, Wallet: c.Wallet, Generation: "gen-" + id, State: video.Pending, Hold: amount, CreatedAt: now, DeadlineAt: now}
-	return b.Hand(s.ctx, h, func(ctx context.Context, o ledger.Handover) error { return answer(s.store.AddJob(ctx, j, o, 5)) })
+	return b.Hand(s.ctx, h, func(ctx context.Context, o ledger.Handover) error { return answer(s.store.Jobs.AddJob(ctx, j, o, 5)) })
 }
 
 func heard(err error) error { return err }
@@ -340,7 +340,7 @@ func unreportedEscrow(t *testing.T, s *studio) {
 		t.Errorf("money of a former life was handed over: %v", err)
 	}
 	for id, want := range map[string]bool{"vj_1": true, "vj_2": false} {
-		if _, err := s.store.Job(s.ctx, c.User, id); (err == nil) != want {
+		if _, err := s.store.Jobs.Job(s.ctx, c.User, id); (err == nil) != want {
 			t.Errorf("%s: %v", id, err)
 		}
 	}
@@ -356,7 +356,7 @@ func foreignJobs(t *testing.T, s *studio) {
 		_, get := k.Get(s.ctx, other.User, id)
 		_, del := k.Delete(s.ctx, other.User, id)
 		_, _, open := k.Open(s.ctx, other.User, id, 0, "")
-		_, seize := s.store.SeizeJob(s.ctx, other.User, id)
+		_, seize := s.store.Jobs.SeizeJob(s.ctx, other.User, id)
 		for _, err := range []error{get, del, open} {
 			if !fault.Is(err, fault.NotFound) {
 				t.Errorf("%s: %v", name, err)
@@ -367,11 +367,11 @@ func foreignJobs(t *testing.T, s *studio) {
 		}
 	}
 	for wallet, want := range map[string]bool{c.Wallet: true, other.Wallet: false} {
-		if has, err := s.store.HasJob(s.ctx, wallet, j.Generation); err != nil || has != want {
+		if has, err := s.store.Jobs.HasJob(s.ctx, wallet, j.Generation); err != nil || has != want {
 			t.Errorf("the call became a job: %t, %v; want %t", has, err, want)
 		}
 	}
-	if has, err := s.store.HasJob(s.ctx, c.Wallet, "gen-none"); err != nil || has {
+	if has, err := s.store.Jobs.HasJob(s.ctx, c.Wallet, "gen-none"); err != nil || has {
 		t.Errorf("an unknown call became a job: %t, %v", has, err)
 	}
 	if jobs, more, err := k.List(s.ctx, video.Query{User: other.User, Limit: 10}); err != nil || more || len(jobs) != 0 {
@@ -455,7 +455,7 @@ func wholeJob(t *testing.T, s *studio) {
 	if err != nil || len(rows) != 1 || rows[0].Cost != 4*ruble || rows[0].Requests != 1 || rows[0].Model != "v/film" {
 		t.Errorf("%+v, %v", rows, err)
 	}
-	x, err := ledger.Explain(s.ctx, s.store, c.Wallet, j.Generation)
+	x, err := ledger.Explain(s.ctx, s.store.Ledger, c.Wallet, j.Generation)
 	if err != nil || !x.Matches || x.Call.Endpoint != "one/v/film" || x.Call.UpstreamID != "up-1" || len(x.Call.Attempts) != 1 || x.Call.Status != 202 {
 		t.Errorf("%+v, %v", x, err)
 	}
@@ -516,7 +516,7 @@ func limitedKey(t *testing.T, s *studio) {
 	}
 	s.balanced()
 	k.finished(j, video.Completed)
-	if spent, err := s.store.KeySpend(s.ctx, "key_1"); err != nil || spent.Total != 8*ruble {
+	if spent, err := s.store.Ledger.KeySpend(s.ctx, "key_1"); err != nil || spent.Total != 8*ruble {
 		t.Errorf("%+v, %v", spent, err)
 	}
 	h, err := k.book.Hold(s.ctx, ledger.HoldRequest{Wallet: c.Wallet, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 20 * ruble}, Amount: 12 * ruble})
@@ -576,7 +576,7 @@ func nextProvider(t *testing.T, s *studio) {
 	if j.Cost != 16*ruble {
 		t.Errorf("it cost %s", j.Cost)
 	}
-	call, _, err := s.store.Call(s.ctx, c.Wallet, j.Generation)
+	call, _, err := s.store.Ledger.Call(s.ctx, c.Wallet, j.Generation)
 	if err != nil || len(call.Attempts) != 2 || call.Attempts[0].Status != 403 || call.Provider != "two" {
 		t.Errorf("%+v, %v", call, err)
 	}
@@ -814,7 +814,7 @@ func twoJobs(t *testing.T, s *studio) {
 			}
 		}
 		s.balanced()
-		if bal := must(s.store.Balance(s.ctx, c.Wallet)); bal.Held != 32*ruble {
+		if bal := must(s.store.Ledger.Balance(s.ctx, c.Wallet)); bal.Held != 32*ruble {
 			t.Errorf("round %d: %s are held", round, bal.Held)
 		}
 		crews = []*crew{s.crew(s.node()), s.crew(s.node())}
@@ -833,7 +833,7 @@ func twoJobs(t *testing.T, s *studio) {
 			t.Errorf("round %d: %d submissions, %d jobs", round, asks, jobs)
 		}
 	}
-	s.wantBalance(s.store, c.Wallet, 10_000*ruble, 32*ruble, 0)
+	s.wantBalance(s.store.Ledger, c.Wallet, 10_000*ruble, 32*ruble, 0)
 }
 
 func exclusiveClaim(t *testing.T, s *studio) {
@@ -845,7 +845,7 @@ func exclusiveClaim(t *testing.T, s *studio) {
 	for i := range 16 {
 		k := []*crew{one, two}[i%2]
 		wg.Go(func() {
-			got, err := s.store.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10)
+			got, err := s.store.Jobs.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10)
 			if err != nil {
 				t.Error(err)
 			}
@@ -858,11 +858,11 @@ func exclusiveClaim(t *testing.T, s *studio) {
 	if claims != 1 {
 		t.Fatalf("it was claimed %d times", claims)
 	}
-	if _, err := s.store.ClaimJobs(s.ctx, one.book.Node(), one.book.Epoch()-1, s.clock.Now(), 10); err != nil {
+	if _, err := s.store.Jobs.ClaimJobs(s.ctx, one.book.Node(), one.book.Epoch()-1, s.clock.Now(), 10); err != nil {
 		t.Errorf("nothing was due, and yet: %v", err)
 	}
 	two.submit(c)
-	if _, err := s.store.ClaimJobs(s.ctx, one.book.Node(), one.book.Epoch()-1, s.clock.Now(), 10); !fault.Is(err, fault.StorageUnavailable) {
+	if _, err := s.store.Jobs.ClaimJobs(s.ctx, one.book.Node(), one.book.Epoch()-1, s.clock.Now(), 10); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("a claim of a former life: %v", err)
 	}
 	if got := two.job(j); got.Fence != 1 {
@@ -901,48 +901,48 @@ func sleepingWorker(t *testing.T, s *studio) {
 	if got.UpstreamID != "" {
 		t.Errorf("the worker that slept has written %q", got.UpstreamID)
 	}
-	s.wantBalance(s.store, c.Wallet, 1000*ruble, 0, 0)
+	s.wantBalance(s.store.Ledger, c.Wallet, 1000*ruble, 0, 0)
 }
 
 func seizedJob(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(1000*ruble)
 	j := k.submit(c)
 	claim := func() *video.Job {
-		return must(s.store.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10))[0]
+		return must(s.store.Jobs.ClaimJobs(s.ctx, k.book.Node(), k.book.Epoch(), s.clock.Now(), 10))[0]
 	}
 	first := claim()
-	if got := must(s.store.SeizeJob(s.ctx, c.User, j.ID)); got.Fence != first.Fence+1 || got.State != video.Pending {
+	if got := must(s.store.Jobs.SeizeJob(s.ctx, c.User, j.ID)); got.Fence != first.Fence+1 || got.State != video.Pending {
 		t.Errorf("%+v", got)
 	}
 	first.Submitting = true
-	if err := s.store.KeepJob(s.ctx, first, true); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Jobs.KeepJob(s.ctx, first, true); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a worker that lost the job still writes: %v", err)
 	}
 	first.State, first.Ended = video.Failed, video.Voided
-	if err := s.store.EndJob(s.ctx, first, video.End{Item: ledger.Encode(ledger.Item{Call: first.Call}), Now: s.clock.Now()}); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Jobs.EndJob(s.ctx, first, video.End{Item: ledger.Encode(ledger.Item{Call: first.Call}), Now: s.clock.Now()}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a worker that lost the job ends it: %v", err)
 	}
 	s.balanced()
 	claimed := claim()
 	claimed.Submitting = true
-	if err := s.store.KeepJob(s.ctx, claimed, false); err != nil {
+	if err := s.store.Jobs.KeepJob(s.ctx, claimed, false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.store.SeizeJob(s.ctx, c.User, j.ID); !fault.Is(err, fault.Conflict) {
+	if _, err := s.store.Jobs.SeizeJob(s.ctx, c.User, j.ID); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a job that a provider is asked for was seized: %v", err)
 	}
 	claimed.Submitting = false
-	if err := s.store.KeepJob(s.ctx, claimed, false); err != nil {
+	if err := s.store.Jobs.KeepJob(s.ctx, claimed, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := k.Delete(s.ctx, c.User, j.ID); err != nil {
 		t.Fatal(err)
 	}
 	claimed.Submitting = true
-	if err := s.store.KeepJob(s.ctx, claimed, false); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Jobs.KeepJob(s.ctx, claimed, false); !fault.Is(err, fault.Conflict) {
 		t.Fatalf("a provider would be asked for a cancelled job: %v", err)
 	}
-	if _, err := s.store.SeizeJob(s.ctx, c.User, j.ID); !fault.Is(err, fault.Conflict) {
+	if _, err := s.store.Jobs.SeizeJob(s.ctx, c.User, j.ID); !fault.Is(err, fault.Conflict) {
 		t.Errorf("a job that has ended was seized: %v", err)
 	}
 	s.ended(k.job(j))
@@ -960,7 +960,7 @@ func illegalStates(t *testing.T, s *studio) {
 			}
 			changed := *j
 			changed.State = next
-			if err := s.store.KeepJob(s.ctx, &changed, true); err == nil {
+			if err := s.store.Jobs.KeepJob(s.ctx, &changed, true); err == nil {
 				t.Errorf("a job went from %s to %s", from, next)
 			}
 			if now := k.job(j); now.State != from {

@@ -95,14 +95,14 @@ func forgottenJobs(t *testing.T, s *studio) {
 		if _, err := k.Delete(s.ctx, u.User, j.ID); !fault.Is(err, fault.NotFound) {
 			t.Errorf("%v", err)
 		}
-		if call, _, err := s.store.Call(s.ctx, u.Wallet, j.Generation); err != nil || call.API != video.API {
+		if call, _, err := s.store.Ledger.Call(s.ctx, u.Wallet, j.Generation); err != nil || call.API != video.API {
 			t.Errorf("the record of its call: %+v, %v", call, err)
 		}
 	}
-	if jobs := must(s.store.Jobs(s.ctx, video.Query{User: u.User, Limit: 9})); len(jobs) != 1 || jobs[0].ID != active.ID {
+	if jobs := must(s.store.Jobs.Jobs(s.ctx, video.Query{User: u.User, Limit: 9})); len(jobs) != 1 || jobs[0].ID != active.ID {
 		t.Errorf("%d jobs are left", len(jobs))
 	}
-	s.wantBalance(s.store, u.Wallet, 100*ruble, 8*ruble, 16*ruble)
+	s.wantBalance(s.store.Ledger, u.Wallet, 100*ruble, 8*ruble, 16*ruble)
 	s.balanced()
 }
 
@@ -161,7 +161,7 @@ func asideJob(t *testing.T, s *studio) {
 	if j = k.job(j); j.State != video.Completed || j.Cost != 8*ruble || reported != 1 {
 		t.Fatalf("%s, reported %d times", j.State, reported)
 	}
-	waiting := must(s.store.Asides(s.ctx))
+	waiting := must(s.store.Ledger.Asides(s.ctx))
 	if len(waiting) != 1 || waiting[0].Generation != j.Generation || waiting[0].Wallet != u.Wallet || waiting[0].Cost != 8*ruble || waiting[0].Reason == "" {
 		t.Fatalf("%+v", waiting)
 	}
@@ -170,14 +170,14 @@ func asideJob(t *testing.T, s *studio) {
 		t.Errorf("%q", ids)
 	}
 	by := audit.Actor{Name: "op"}
-	if err := s.store.PostAside(s.ctx, waiting[0].ID, by, s.clock.Now()); !fault.Is(err, fault.Unprocessable) {
+	if err := s.store.Ledger.PostAside(s.ctx, waiting[0].ID, by, s.clock.Now()); !fault.Is(err, fault.Unprocessable) {
 		t.Errorf("%v", err)
 	}
-	if err := s.store.DismissAside(s.ctx, waiting[0].ID, "more than there is", by, s.clock.Now()); err != nil {
+	if err := s.store.Ledger.DismissAside(s.ctx, waiting[0].ID, "more than there is", by, s.clock.Now()); err != nil {
 		t.Fatal(err)
 	}
 	s.balanced()
-	if bal := must(s.store.Balance(s.ctx, u.Wallet)); bal.Held != 0 {
+	if bal := must(s.store.Ledger.Balance(s.ctx, u.Wallet)); bal.Held != 0 {
 		t.Errorf("%s are held", bal.Held)
 	}
 }

@@ -146,7 +146,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	c, f := s.user(100*ruble), newFiles()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	m := &killableStore{Store: s.store, Upstream: s.provider, files: f, at: at, after: after, cancel: cancel}
+	m := &killableStore{Store: s.store.Jobs, Upstream: s.provider, files: f, at: at, after: after, cancel: cancel}
 	book := s.start(s.config(dir))
 	k := s.crew(book, func(d *video.Deps, _ *video.Config) { d.Store, d.Upstream, d.Contents = m, m, contents{m} })
 	in := s.newVideo(c, "v/film")
@@ -156,7 +156,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			break
 		}
 		s.clock.Advance(31 * time.Second)
-		if jobs := must(s.store.Jobs(s.ctx, video.Query{User: c.User, Limit: 1})); len(jobs) == 1 && !jobs[0].Active() {
+		if jobs := must(s.store.Jobs.Jobs(s.ctx, video.Query{User: c.User, Limit: 1})); len(jobs) == 1 && !jobs[0].Active() {
 			break
 		}
 		_, err = k.Step(ctx)
@@ -173,7 +173,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 		defer func() { _ = next.Abandon() }()
 	}
 	heir := s.crew(next, withFiles(f))
-	jobs := must(s.store.Jobs(s.ctx, video.Query{User: c.User, Limit: 5}))
+	jobs := must(s.store.Jobs.Jobs(s.ctx, video.Query{User: c.User, Limit: 5}))
 	what := fmt.Sprintf("act %d, after %t", at, after)
 	if len(jobs) == 0 { // it died before there was one, or before its client can have received it
 		s.balanced()
@@ -185,7 +185,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, reported, err)
 		}
 		s.balanced()
-		s.wantBalance(s.store, c.Wallet, 100*ruble, 0, 0)
+		s.wantBalance(s.store.Ledger, c.Wallet, 100*ruble, 0, 0)
 		return lived
 	}
 	j := &jobs[0]
@@ -201,12 +201,12 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	case made > 1 || asks > 1 && s.provider.memory == forgetful:
 		t.Fatalf("%s: %d submissions made %d jobs", what, asks, made)
 	case j.State == video.Completed && j.Cost == 8*ruble && j.Ended == video.Settled:
-		s.wantBalance(s.store, c.Wallet, 100*ruble, 8*ruble, 0)
+		s.wantBalance(s.store.Ledger, c.Wallet, 100*ruble, 8*ruble, 0)
 		if k := j.Outputs[0].Kept; !slices.Contains(f.keys(), k) {
 			t.Fatalf("%s: %q is not among %q", what, k, f.keys())
 		}
 	case j.State == video.Failed && s.provider.memory == forgetful && j.UpstreamID == "":
-		s.wantBalance(s.store, c.Wallet, 100*ruble, 0, 0)
+		s.wantBalance(s.store.Ledger, c.Wallet, 100*ruble, 0, 0)
 	default:
 		t.Fatalf("%s: %+v", what, j)
 	}

@@ -10,13 +10,12 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/store"
 	"weir/internal/video"
 )
 
 // delayed is a store that does not report the outcome of some writes.
 type delayed struct {
-	*store.Store
+	video.Store
 	mu      sync.Mutex
 	fates   map[string]string // of "add" and "accept": "done", "lost" or "later"; "": as they are
 	pending []func() error    // what is done later
@@ -82,7 +81,7 @@ func delayedSubmission(t *testing.T, s *studio) {
 	} {
 		name := fmt.Sprintf("%+v", c)
 		s.provider = newProvider()
-		d := &delayed{Store: s.store, fates: map[string]string{"add": c.add, "accept": c.accept}}
+		d := &delayed{Store: s.store.Jobs, fates: map[string]string{"add": c.add, "accept": c.accept}}
 		k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
 		in := s.newVideo(u, "v/film")
 		j, err := k.Submit(s.ctx, in)
@@ -109,11 +108,11 @@ func delayedSubmission(t *testing.T, s *studio) {
 			}
 			s.ended(j)
 		}
-		listed := must(s.store.Jobs(s.ctx, video.Query{User: u.User, Limit: 5}))
+		listed := must(s.store.Jobs.Jobs(s.ctx, video.Query{User: u.User, Limit: 5}))
 		if (len(listed) == 1) != (c.want == video.Completed) {
 			t.Errorf("%s: %d jobs are listed", name, len(listed))
 		}
-		if has := must(s.store.HasJob(s.ctx, u.Wallet, in.Generation)); has != (c.want == video.Completed) {
+		if has := must(s.store.Jobs.HasJob(s.ctx, u.Wallet, in.Generation)); has != (c.want == video.Completed) {
 			t.Errorf("%s: the call became a job: %t", name, has)
 		}
 		if reported := s.reported(u.User); len(reported) != len(listed) {
@@ -123,24 +122,24 @@ func delayedSubmission(t *testing.T, s *studio) {
 			t.Fatal(err)
 		}
 		s.balanced()
-		s.wantBalance(s.store, u.Wallet, 100*ruble, map[video.State]money.Nano{video.Completed: 8 * ruble}[c.want], 0)
+		s.wantBalance(s.store.Ledger, u.Wallet, 100*ruble, map[video.State]money.Nano{video.Completed: 8 * ruble}[c.want], 0)
 	}
 }
 
 // A named call whose node died before its job was accepted may be repeated: the first job is never started, however late its acceptance
 // arrives.
 func refusedByName(t *testing.T, s *studio) {
-	d := &delayed{Store: s.store, fates: map[string]string{"accept": "later"}}
+	d := &delayed{Store: s.store.Jobs, fates: map[string]string{"accept": "later"}}
 	k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
 	in := s.newVideo(u, "v/film")
 	j, err := k.Submit(s.ctx, in)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if has := must(s.store.HasJob(s.ctx, u.Wallet, in.Generation)); has {
+	if has := must(s.store.Jobs.HasJob(s.ctx, u.Wallet, in.Generation)); has {
 		t.Error("the call became a job")
 	}
-	if err := s.store.AcceptJob(s.ctx, j.ID, s.clock.Now()); !fault.Is(err, fault.Conflict) {
+	if err := s.store.Jobs.AcceptJob(s.ctx, j.ID, s.clock.Now()); !fault.Is(err, fault.Conflict) {
 		t.Errorf("it is accepted all the same: %v", err)
 	}
 	k.step(time.Second)
@@ -151,5 +150,5 @@ func refusedByName(t *testing.T, s *studio) {
 		t.Errorf("the provider was asked %d times", asks)
 	}
 	s.ended(k.job(j))
-	s.wantBalance(s.store, u.Wallet, 100*ruble, 0, 0)
+	s.wantBalance(s.store.Ledger, u.Wallet, 100*ruble, 0, 0)
 }

@@ -37,7 +37,7 @@ func viewUser(t *testing.T, s *store.Store) string {
 	t.Helper()
 	u, err := account.Make("Anna", apikey.User, payAt)
 	if err == nil {
-		err = s.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
+		err = s.Accounts.CreateUser(t.Context(), u, account.CreatedEvent(&u, audit.Actor{Name: "test"}))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func viewOf(user, page, name string) view.View {
 
 func addView(t *testing.T, s *store.Store, v view.View) view.View {
 	t.Helper()
-	if err := s.AddView(t.Context(), v); err != nil {
+	if err := s.Pages.AddView(t.Context(), v); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -64,43 +64,43 @@ func renamed(name, query string) func(*view.View) error {
 func viewChanges(t *testing.T, s *store.Store) {
 	user := viewUser(t, s)
 	calls, b, a := addView(t, s, viewOf(user, "calls", "a")), addView(t, s, viewOf(user, "activity", "b")), addView(t, s, viewOf(user, "activity", "Я"))
-	all, err := s.ListViews(t.Context(), user)
+	all, err := s.Pages.ListViews(t.Context(), user)
 	if want := []view.View{b, a, calls}; err != nil || cmp.Diff(want, all) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(want, all))
 	}
-	if err := s.AddView(t.Context(), viewOf(user, "activity", "b")); !fault.Is(err, fault.Conflict) {
+	if err := s.Pages.AddView(t.Context(), viewOf(user, "activity", "b")); !fault.Is(err, fault.Conflict) {
 		t.Errorf("the same name twice: %v", err)
 	}
 	later := payAt.Add(time.Hour)
-	got, err := s.ChangeView(t.Context(), user, b.ID, later, renamed("c", ""))
+	got, err := s.Pages.ChangeView(t.Context(), user, b.ID, later, renamed("c", ""))
 	b.Name, b.Query, b.UpdatedAt = "c", "", later
 	if err != nil || cmp.Diff(b, got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(b, got))
 	}
-	if got, err := s.ChangeView(t.Context(), user, b.ID, later, renamed("c", "days=7")); err != nil || got.Query != "days=7" {
+	if got, err := s.Pages.ChangeView(t.Context(), user, b.ID, later, renamed("c", "days=7")); err != nil || got.Query != "days=7" {
 		t.Errorf("its own name: %v, %v", got, err)
 	}
-	if _, err := s.ChangeView(t.Context(), user, b.ID, later, renamed("Я", "")); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Pages.ChangeView(t.Context(), user, b.ID, later, renamed("Я", "")); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another's name: %v", err)
 	}
 	refused := errors.New("refused")
-	if _, err := s.ChangeView(t.Context(), user, b.ID, later, func(*view.View) error { return refused }); !errors.Is(err, refused) {
+	if _, err := s.Pages.ChangeView(t.Context(), user, b.ID, later, func(*view.View) error { return refused }); !errors.Is(err, refused) {
 		t.Errorf("a change that is refused: %v", err)
 	}
 	b.Query = "days=7"
-	if all, err := s.ListViews(t.Context(), user); err != nil || cmp.Diff([]view.View{b, a, calls}, all) != "" {
+	if all, err := s.Pages.ListViews(t.Context(), user); err != nil || cmp.Diff([]view.View{b, a, calls}, all) != "" {
 		t.Errorf("%v, %v", all, err)
 	}
-	if err := s.DeleteView(t.Context(), user, b.ID); err != nil {
+	if err := s.Pages.DeleteView(t.Context(), user, b.ID); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteView(t.Context(), user, b.ID); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeleteView(t.Context(), user, b.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("deleted twice: %v", err)
 	}
-	if _, err := s.ChangeView(t.Context(), user, b.ID, later, renamed("d", "")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.ChangeView(t.Context(), user, b.ID, later, renamed("d", "")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a change of none: %v", err)
 	}
-	if err := s.AddView(t.Context(), viewOf("usr_none", "calls", "a")); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.AddView(t.Context(), viewOf("usr_none", "calls", "a")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("of no user: %v", err)
 	}
 }
@@ -111,7 +111,7 @@ func viewBounds(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	errs := make([]error, view.MaxPerUser+5)
 	for i := range errs {
-		wg.Go(func() { errs[i] = s.AddView(t.Context(), viewOf(user, view.Pages()[i%2], fmt.Sprint("v", i))) })
+		wg.Go(func() { errs[i] = s.Pages.AddView(t.Context(), viewOf(user, view.Pages()[i%2], fmt.Sprint("v", i))) })
 	}
 	wg.Wait()
 	made := 0
@@ -122,7 +122,7 @@ func viewBounds(t *testing.T, s *store.Store) {
 			t.Error(err)
 		}
 	}
-	if all, err := s.ListViews(t.Context(), user); err != nil || made != view.MaxPerUser || len(all) != made {
+	if all, err := s.Pages.ListViews(t.Context(), user); err != nil || made != view.MaxPerUser || len(all) != made {
 		t.Errorf("%d views were made, %d are there: %v", made, len(all), err)
 	}
 	addView(t, s, viewOf(other, "calls", "v"))
@@ -132,13 +132,13 @@ func viewUsers(t *testing.T, s *store.Store) {
 	user, other := viewUser(t, s), viewUser(t, s)
 	v := addView(t, s, viewOf(user, "calls", "a"))
 	addView(t, s, viewOf(other, "calls", "a"))
-	if _, err := s.ChangeView(t.Context(), other, v.ID, payAt, renamed("mine", "")); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Pages.ChangeView(t.Context(), other, v.ID, payAt, renamed("mine", "")); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another's view is changed: %v", err)
 	}
-	if err := s.DeleteView(t.Context(), other, v.ID); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeleteView(t.Context(), other, v.ID); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another's view is deleted: %v", err)
 	}
-	if all, err := s.ListViews(t.Context(), user); err != nil || cmp.Diff([]view.View{v}, all) != "" {
+	if all, err := s.Pages.ListViews(t.Context(), user); err != nil || cmp.Diff([]view.View{v}, all) != "" {
 		t.Errorf("%v, %v", all, err)
 	}
 }
@@ -153,7 +153,7 @@ func viewRace(t *testing.T, s *store.Store) {
 	var wg sync.WaitGroup
 	errs := make([]error, len(views))
 	for i := range views {
-		wg.Go(func() { _, errs[i] = s.ChangeView(t.Context(), user, views[i].ID, payAt, renamed("one", "")) })
+		wg.Go(func() { _, errs[i] = s.Pages.ChangeView(t.Context(), user, views[i].ID, payAt, renamed("one", "")) })
 	}
 	wg.Wait()
 	got := 0
@@ -164,7 +164,7 @@ func viewRace(t *testing.T, s *store.Store) {
 			t.Error(err)
 		}
 	}
-	if all, err := s.ListViews(t.Context(), user); err != nil || got != 1 || len(all) != len(views) {
+	if all, err := s.Pages.ListViews(t.Context(), user); err != nil || got != 1 || len(all) != len(views) {
 		t.Errorf("%d got the name, %d views are left: %v", got, len(all), err)
 	}
 }

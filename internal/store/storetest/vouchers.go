@@ -40,7 +40,7 @@ func Vouchers(t *testing.T, open Open) {
 
 // counter is a manager at a moment.
 func counter(s *store.Store, at time.Time) *voucher.Manager {
-	return voucher.NewManager(s, func() time.Time { return at })
+	return voucher.NewManager(s.Payments, func() time.Time { return at })
 }
 
 var voucherBy = audit.Actor{Name: "test"}
@@ -56,7 +56,7 @@ func vouchers(t *testing.T, s *store.Store, codes, uses int64) (voucher.Batch, [
 
 func voucherRoundTrip(t *testing.T, s *store.Store) {
 	want, texts := vouchers(t, s, 3, 2)
-	got, err := s.VoucherBatch(t.Context(), want.ID)
+	got, err := s.Payments.VoucherBatch(t.Context(), want.ID)
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, d)
 	}
@@ -70,10 +70,10 @@ func voucherRoundTrip(t *testing.T, s *store.Store) {
 		t.Errorf("%v, %v (-want +got):\n%s", repeated, err, d)
 	}
 	wantBalance(t, s, u, 500*money.Ruble)
-	if got, _ := s.VoucherBatch(t.Context(), want.ID); got.Redeemed != 1 {
+	if got, _ := s.Payments.VoucherBatch(t.Context(), want.ID); got.Redeemed != 1 {
 		t.Errorf("%d have redeemed", got.Redeemed)
 	}
-	if _, err := s.VoucherBatch(t.Context(), "vb_none"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.VoucherBatch(t.Context(), "vb_none"); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }
@@ -85,7 +85,7 @@ func voucherPages(t *testing.T, s *store.Store) {
 		want = append(want, b.ID)
 	}
 	for before := ""; ; {
-		page, err := s.VoucherBatches(t.Context(), before, 2)
+		page, err := s.Payments.VoucherBatches(t.Context(), before, 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func voucherPages(t *testing.T, s *store.Store) {
 	if len(got) != len(want) || len(seen) != len(want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if _, err := s.VoucherBatches(t.Context(), "vb_none", 2); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Payments.VoucherBatches(t.Context(), "vb_none", 2); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 }
@@ -168,7 +168,7 @@ func voucherUses(t *testing.T, s *store.Store) {
 	}
 	var sum money.Nano
 	for _, u := range users {
-		b, err := s.Balance(t.Context(), u.Wallet)
+		b, err := s.Ledger.Balance(t.Context(), u.Wallet)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +177,7 @@ func voucherUses(t *testing.T, s *store.Store) {
 	if sum != 1500*money.Ruble {
 		t.Errorf("the wallets have %s", sum)
 	}
-	if got, _ := s.VoucherBatch(t.Context(), b.ID); got.Redeemed != 3 {
+	if got, _ := s.Payments.VoucherBatch(t.Context(), b.ID); got.Redeemed != 3 {
 		t.Errorf("%d have redeemed", got.Redeemed)
 	}
 }
@@ -219,7 +219,7 @@ func voucherRollback(t *testing.T, s *store.Store) {
 	if _, _, err := counter(s, payAt).Redeem(t.Context(), texts[0], nobody.ID, nobody.Wallet, voucherBy); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
-	if got, _ := s.VoucherBatch(t.Context(), b.ID); got.Redeemed != 0 {
+	if got, _ := s.Payments.VoucherBatch(t.Context(), b.ID); got.Redeemed != 0 {
 		t.Errorf("%d have redeemed", got.Redeemed)
 	}
 	u := payer(t, s)
@@ -266,7 +266,7 @@ func voucherMany(t *testing.T, s *store.Store) {
 		}
 		wantBalance(t, s, u, 500*money.Ruble)
 	}
-	if got, _ := s.VoucherBatch(t.Context(), b.ID); got.Redeemed != 5 {
+	if got, _ := s.Payments.VoucherBatch(t.Context(), b.ID); got.Redeemed != 5 {
 		t.Error(fmt.Sprint(got))
 	}
 }

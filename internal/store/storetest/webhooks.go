@@ -46,7 +46,7 @@ func delivery(id, account string, due time.Time) webhook.Delivery {
 func addDelivery(t *testing.T, s *store.Store, all ...webhook.Delivery) {
 	t.Helper()
 	for _, d := range all {
-		if err := s.AddDelivery(t.Context(), d); err != nil {
+		if err := s.Notices.AddDelivery(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,7 +55,7 @@ func addDelivery(t *testing.T, s *store.Store, all ...webhook.Delivery) {
 // claim claims due events for a minute.
 func claim(t *testing.T, s *store.Store, now time.Time, n int) []webhook.Delivery {
 	t.Helper()
-	all, err := s.ClaimDeliveries(t.Context(), now, now.Add(time.Minute), 2, n)
+	all, err := s.Notices.ClaimDeliveries(t.Context(), now, now.Add(time.Minute), 2, n)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func deliveryClaim(t *testing.T, s *store.Store) {
 
 func wantEnded(t *testing.T, s *store.Store, d webhook.Delivery, o webhook.Outcome, want bool) {
 	t.Helper()
-	if done, err := s.EndDelivery(t.Context(), d.ID, d.Fence, o); done != want || err != nil {
+	if done, err := s.Notices.EndDelivery(t.Context(), d.ID, d.Fence, o); done != want || err != nil {
 		t.Errorf("end %s with fence %d: %t %v, want %t", d.ID, d.Fence, done, err, want)
 	}
 }
@@ -161,7 +161,7 @@ func deliveryRace(t *testing.T, s *store.Store) {
 	for range takers {
 		wg.Go(func() {
 			for {
-				got, err := s.ClaimDeliveries(t.Context(), at, at.Add(time.Minute), 2, 3)
+				got, err := s.Notices.ClaimDeliveries(t.Context(), at, at.Add(time.Minute), 2, 3)
 				if err != nil {
 					t.Error(err)
 				}
@@ -195,32 +195,32 @@ func deliverySweep(t *testing.T, s *store.Store) {
 		wantEnded(t, s, d, o, true)
 	}
 	for _, want := range []int{1, 1, 0} {
-		if n, err := s.SweepDeliveries(t.Context(), at.Add(2*time.Hour), 1); n != want || err != nil {
+		if n, err := s.Notices.SweepDeliveries(t.Context(), at.Add(2*time.Hour), 1); n != want || err != nil {
 			t.Errorf("swept %d %v, want %d", n, err, want)
 		}
 	}
-	if n, err := s.SweepDeliveries(t.Context(), at.Add(99*time.Hour), 10); n != 1 || err != nil {
+	if n, err := s.Notices.SweepDeliveries(t.Context(), at.Add(99*time.Hour), 10); n != 1 || err != nil {
 		t.Errorf("swept %d %v, want the last that ended, and not the one that waits", n, err)
 	}
 }
 
 func webhookSecret(t *testing.T, s *store.Store) {
-	if _, err := s.WebhookSecret(t.Context(), "usr_1"); !fault.Is(err, fault.NotFound) {
+	if _, err := s.Notices.WebhookSecret(t.Context(), "usr_1"); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v, want not found", err)
 	}
 	for _, secret := range []string{"one", "two"} {
-		if err := s.InsertWebhookSecret(t.Context(), "usr_1", []byte(secret), at); err != nil {
+		if err := s.Notices.InsertWebhookSecret(t.Context(), "usr_1", []byte(secret), at); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := webhook.Sealed{Account: "usr_1", Current: []byte("one"), PreviousUntil: time.UnixMicro(0).UTC(), ChangedAt: at.UTC()}
 	wantSecret(t, s, want)
 	event := audit.Event{Actor: audit.Actor{Name: "operator"}, Action: audit.SecretRotated, Target: "usr_1"}
-	if err := s.RotateWebhookSecret(t.Context(), "usr_1", []byte("three"), at.Add(time.Hour), at.Add(time.Minute), event); err != nil {
+	if err := s.Notices.RotateWebhookSecret(t.Context(), "usr_1", []byte("three"), at.Add(time.Hour), at.Add(time.Minute), event); err != nil {
 		t.Fatal(err)
 	}
 	wantSecret(t, s, webhook.Sealed{Account: "usr_1", Current: []byte("three"), Previous: []byte("one"), PreviousUntil: at.Add(time.Hour), ChangedAt: at.Add(time.Minute).UTC()})
-	if err := s.RotateWebhookSecret(t.Context(), "usr_2", []byte("first"), at.Add(time.Hour), at, event); err != nil {
+	if err := s.Notices.RotateWebhookSecret(t.Context(), "usr_2", []byte("first"), at.Add(time.Hour), at, event); err != nil {
 		t.Fatal(err)
 	}
 	wantSecret(t, s, webhook.Sealed{Account: "usr_2", Current: []byte("first"), PreviousUntil: time.UnixMicro(0).UTC(), ChangedAt: at.UTC()})
@@ -228,7 +228,7 @@ func webhookSecret(t *testing.T, s *store.Store) {
 
 func wantSecret(t *testing.T, s *store.Store, want webhook.Sealed) {
 	t.Helper()
-	got, err := s.WebhookSecret(t.Context(), want.Account)
+	got, err := s.Notices.WebhookSecret(t.Context(), want.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,17 +238,17 @@ func wantSecret(t *testing.T, s *store.Store, want webhook.Sealed) {
 }
 
 func webhookRewrap(t *testing.T, s *store.Store) {
-	if err := s.InsertWebhookSecret(t.Context(), "usr_1", []byte("one"), at); err != nil {
+	if err := s.Notices.InsertWebhookSecret(t.Context(), "usr_1", []byte("one"), at); err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.WebhookSecrets(t.Context())
+	all, err := s.Notices.WebhookSecrets(t.Context())
 	if err != nil || len(all) != 1 {
 		t.Fatal(all, err)
 	}
 	to := all[0]
 	to.Current = []byte("one, wrapped")
 	for _, want := range []bool{true, false} {
-		if done, err := s.RewrapWebhookSecret(t.Context(), all[0], to); done != want || err != nil {
+		if done, err := s.Notices.RewrapWebhookSecret(t.Context(), all[0], to); done != want || err != nil {
 			t.Errorf("%t %v, want %t", done, err, want)
 		}
 	}

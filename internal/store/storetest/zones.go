@@ -13,7 +13,7 @@ import (
 )
 
 func (d *books) setZone(wallet, name string) (zone.History, error) {
-	return d.store.SetZone(d.ctx, wallet, name, d.clock.Now(), audit.Event{Actor: actor, Action: audit.UserTimezone, Target: wallet, After: name})
+	return d.store.Accounts.SetZone(d.ctx, wallet, name, d.clock.Now(), audit.Event{Actor: actor, Action: audit.UserTimezone, Target: wallet, After: name})
 }
 
 // zoneDays: the daily limit of a key and the days of activity follow the account's clock from the midnight on that it was promised, also at a
@@ -104,7 +104,7 @@ func accountZones(t *testing.T, d *books) {
 		if err != nil || names(h) != step.all {
 			t.Errorf("after %s: %q, %v", step.zone, names(h), err)
 		}
-		if kept, err := d.store.Zones(d.ctx, w); err != nil || names(kept) != step.all {
+		if kept, err := d.store.Ledger.Zones(d.ctx, w); err != nil || names(kept) != step.all {
 			t.Errorf("after %s it has %q, %v", step.zone, names(kept), err)
 		}
 	}
