@@ -1,6 +1,7 @@
 /** Invoices of an organization: its data, new ones, what became of them, and the acts of its months. */
 import { useAction } from '../../api/action'
 import { useState, type FormEvent } from 'react'
+import { listInvoices } from '../../api/operations'
 import { ApiError, post, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { useRenewed } from '../../api/live'
@@ -34,7 +35,7 @@ const Download = ({ href, label, children }: { href: string; label: string; chil
 export default function InvoicesPage() {
   const t = useT('invoices')
   const q = useInvoices()
-  useRenewed(['money'], ['invoices'])
+  useRenewed(['money'], [listInvoices.operation])
   const s = q.data
   const [editing, setEditing] = useState(false)
   return (

@@ -1,18 +1,8 @@
 /** What the pages of money ask of invoices and acts. */
 import { useQuery } from '@tanstack/react-query'
-import { get } from '../../api/client'
-import { queries } from '../../api/query'
+import { renew } from '../../api/operation'
+import { listActs, listInvoices } from '../../api/operations'
 
-export const useInvoices = () =>
-  useQuery({
-    queryKey: ['invoices'],
-    queryFn: ({ signal }) => get('/api/invoices', { query: { limit: 100 }, signal }),
-  })
-export const useActs = () =>
-  useQuery({
-    queryKey: ['acts'],
-    queryFn: ({ signal }) => get('/api/acts', { query: { limit: 100 }, signal }),
-  })
-export const renewInvoices = () => {
-  for (const key of ['invoices', 'acts']) void queries.invalidateQueries({ queryKey: [key] })
-}
+export const useInvoices = () => useQuery(listInvoices({ query: { limit: 100 } }))
+export const useActs = () => useQuery(listActs({ query: { limit: 100 } }))
+export const renewInvoices = () => void renew(listInvoices, listActs)

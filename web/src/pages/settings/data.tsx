@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { address, get, put, remove, type Reply } from '../../api/client'
+import { address, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { meQuery, queries } from '../../api/query'
+import { getAccountData } from '../../api/operations'
 import { bytes, date, integer } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
@@ -17,16 +18,13 @@ import { Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
 import { Settings } from './parts'
 
-const queryKey = ['data']
+const reading = getAccountData()
 type Data = Reply<'/api/account/data'>['data']
 const modes = ['by_default', 'on_request', 'never'] as const
 
 export default function DataPage() {
   const t = useT('storing')
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/account/data', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   return (
     <Settings at="data">
       {error && !data ? (
@@ -108,7 +106,7 @@ function Responses({ d }: { d: Data }) {
   if (days !== null && !choices.includes(days)) choices.push(days)
   const save = useAction(async () => {
     queries.setQueryData(
-      queryKey,
+      reading.queryKey,
       await put('/api/account/data', { body: { responses: mode, days, chats: d.chats } }),
     )
     toast(t('saved'))
@@ -117,7 +115,7 @@ function Responses({ d }: { d: Data }) {
   const wipe = useAction(
     async () => {
       const n = (await remove('/api/account/responses')).data.deleted
-      await queries.invalidateQueries({ queryKey })
+      await queries.invalidateQueries({ queryKey: reading.queryKey })
       toast(t('deleted', { n }))
     },
     { failed: toastError, settled: () => setAsking(false) },
@@ -230,7 +228,7 @@ function Chats({ d }: { d: Data }) {
   const n = d.stored_chats.chats
   const turn = useAction(async (chats: boolean) => {
     queries.setQueryData(
-      queryKey,
+      reading.queryKey,
       await put('/api/account/data', { body: { responses: d.responses, days: d.days, chats } }),
     )
     void queries.invalidateQueries({ queryKey: meQuery.queryKey })
@@ -240,7 +238,7 @@ function Chats({ d }: { d: Data }) {
   const wipe = useAction(
     async () => {
       const gone = (await remove('/api/chats')).data.deleted
-      await queries.invalidateQueries({ queryKey })
+      await queries.invalidateQueries({ queryKey: reading.queryKey })
       toast(t('chatsDeleted', { n: gone }))
     },
     { failed: toastError, settled: () => setAsking(false) },

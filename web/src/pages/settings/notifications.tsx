@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, get, post, put, type Reply } from '../../api/client'
+import { ApiError, post, put, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
+import { getNotifications, getWebhookSecret } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Secret } from '../../ui/copy'
@@ -15,8 +16,8 @@ import { Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
 import { Settings } from './parts'
 
-const queryKey = ['notifications'],
-  secretKey = ['webhook-secret']
+const reading = getNotifications()
+const secret = getWebhookSecret()
 type Told = Reply<'/api/notifications'>['data']
 const causes = [
   'low_balance',
@@ -30,10 +31,7 @@ const channels = ['email', 'webhook'] as const
 
 export default function NotificationsPage() {
   const t = useT('notifications')
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/notifications', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   const off = error instanceof ApiError && error.status === 404
   return (
     <Settings at="notifications">
@@ -59,17 +57,17 @@ export default function NotificationsPage() {
 function Switches({ d }: { d: Told }) {
   const t = useT('notifications')
   const flip = async (cause: (typeof causes)[number], channel: (typeof channels)[number], on: boolean) => {
-    queries.setQueryData(queryKey, {
+    queries.setQueryData(reading.queryKey, {
       data: { ...d, causes: { ...d.causes, [cause]: { ...d.causes[cause], [channel]: on } } },
     })
     try {
       queries.setQueryData(
-        queryKey,
+        reading.queryKey,
         await put('/api/notifications', { body: { causes: { [cause]: { [channel]: on } } } }),
       )
       toast(t('saved'))
     } catch (e) {
-      void queries.invalidateQueries({ queryKey })
+      void queries.invalidateQueries({ queryKey: reading.queryKey })
       toast(explain(e))
     }
   }
@@ -142,7 +140,7 @@ function One({
     c = useT('common')
   const [text, setText] = useState(value)
   const save = useAction(async () => {
-    queries.setQueryData(queryKey, await put('/api/notifications', { body: body(text.trim()) }))
+    queries.setQueryData(reading.queryKey, await put('/api/notifications', { body: body(text.trim()) }))
     toast(t('saved'))
   })
   const failed = save.error
@@ -230,16 +228,13 @@ function Channels({ d }: { d: Told }) {
 /** The secret that signs webhooks. It is shown once, when it is made. */
 function WebhookSecret() {
   const t = useT('notifications')
-  const { data } = useQuery({
-    queryKey: secretKey,
-    queryFn: ({ signal }) => get('/api/account/webhook-secret', { signal }),
-  })
+  const { data } = useQuery(secret)
   const [made, setMade] = useState<string | null>(null)
   const some = data?.data ?? null
   const make = useAction(
     async () => {
       setMade((await post('/api/account/webhook-secret', {})).data.secret)
-      await queries.invalidateQueries({ queryKey: secretKey })
+      await queries.invalidateQueries({ queryKey: secret.queryKey })
     },
     { failed: toastError },
   )

@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
-import { get, patch, post, remove, type Reply } from '../../api/client'
+import { patch, post, remove, type Reply } from '../../api/client'
 import { said } from '../../api/explain'
 import { queries } from '../../api/query'
+import { listProviderKeys } from '../../api/operations'
 import { dateTime, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -20,16 +21,13 @@ import { Settings } from './parts'
 type List = Reply<'/api/provider-keys'>
 type Key = List['data'][number]
 type Order = Key['order']
-const queryKey = ['provider-keys']
+const reading = listProviderKeys()
 const orders: readonly Order[] = ['before', 'after', 'only']
-const renew = () => queries.invalidateQueries({ queryKey })
+const renew = () => queries.invalidateQueries({ queryKey: reading.queryKey })
 
 export default function OwnKeysPage() {
   const t = useT('ownkeys')
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/provider-keys', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   const [adding, setAdding] = useState(false)
   const free = data?.providers.filter((p) => !data.data.some((k) => k.provider === p.id)) ?? []
   return (

@@ -1,5 +1,6 @@
 /** What the pages of the settings share. */
 import type { ReactNode } from 'react'
+import { renew as again } from '../../api/operation'
 import { meQuery, queries } from '../../api/query'
 import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
@@ -9,11 +10,8 @@ import { Page, PageHead } from '../../ui/page'
 const sections = ['profile', 'security', 'notifications', 'routing', 'provider-keys', 'data'] as const
 
 /** Reads parts of the page of security again, and what all pages know of the person. */
-export const renew = (...what: string[]) =>
-  Promise.all([
-    ...what.map((w) => queries.invalidateQueries({ queryKey: ['security', w] })),
-    queries.invalidateQueries({ queryKey: meQuery.queryKey }),
-  ])
+export const renew = (...read: Parameters<typeof again>) =>
+  Promise.all([again(...read), queries.invalidateQueries({ queryKey: meQuery.queryKey })])
 
 export function Settings({ at, children }: { at: (typeof sections)[number]; children: ReactNode }) {
   const t = useT('settings')

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { ApiError, post, remove } from '../../api/client'
 import { explain } from '../../api/explain'
 import type { Me } from '../../api/query'
+import { listSessions } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox } from '../../ui/feedback'
@@ -25,14 +26,14 @@ export default function Password({ me }: { me: Me }) {
     await post('/api/auth/password', { body: { password, ...(asks ? { current } : {}) } })
     setCurrent('')
     setPassword('')
-    await renew('sessions')
+    await renew(listSessions)
     toast(t('passwordSaved'))
   })
   const error = save.except('current', 'password')
   const end = useAction(
     async () => {
       await remove('/api/auth/password')
-      await renew('sessions')
+      await renew(listSessions)
       toast(t('passwordRemoved'))
     },
     {

@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useState } from 'react'
-import { get, patch, remove, type Body } from '../../api/client'
+import { patch, remove, type Body } from '../../api/client'
 import { explain } from '../../api/explain'
 import { meQuery, queries, useMe } from '../../api/query'
+import { getProfile } from '../../api/operations'
 import { useT } from '../../i18n'
 import { chooseLanguage, forgetLanguage, setTheme, type Theme } from '../../settings'
 import { Button } from '../../ui/button'
@@ -18,16 +19,13 @@ import { When } from '../../ui/values'
 import { Settings } from './parts'
 import { Timezone } from './timezone'
 
-const queryKey = ['profile']
+const reading = getProfile()
 const Email = lazy(() => import('./email'))
 
 export default function Profile() {
   const t = useT('settings'),
     c = useT('common')
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/account/profile', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   const p = data?.data
   const me = useMe()
   const [moving, setMoving] = useState(false)
@@ -36,7 +34,7 @@ export default function Profile() {
     if (p) setName(p.name)
   }, [p?.name])
   const change = async (body: Body<'/api/account/profile', 'patch'>) => {
-    queries.setQueryData(queryKey, await patch('/api/account/profile', { body }))
+    queries.setQueryData(reading.queryKey, await patch('/api/account/profile', { body }))
     await queries.invalidateQueries({ queryKey: meQuery.queryKey })
   }
   const save = useAction(async () => {

@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery, keepPreviousData } from '@tanstack/react-query'
 import { useEffect, useId, useMemo, useRef, useState, type FormEvent, type ReactNode } from 'react'
-import { ApiError, get, post, put } from '../../api/client'
+import { ApiError, post, put } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { queries } from '../../api/query'
+import { getPreferences } from '../../api/operations'
 import { RUBLE, integer, perToken, price, priceUnit } from '../../format'
 import { useT } from '../../i18n'
 import { remember, remembered } from '../../settings'
@@ -35,15 +36,12 @@ import {
   type Problem,
 } from './preferences'
 
-const queryKey = ['preferences']
+const reading = getPreferences()
 const limit = 50
 
 export default function Routing() {
   const t = useT('preferences')
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/account/preferences', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   return (
     <Settings at="routing">
       {error && !data ? (
@@ -88,7 +86,7 @@ function Editor({ saved }: { saved: Saved }) {
         ...(saved.plugins ? { plugins: saved.plugins as never } : {}),
       },
     })
-    queries.setQueryData(queryKey, now)
+    queries.setQueryData(reading.queryKey, now)
     toast(t('saved'))
   })
   const failed = saving.error

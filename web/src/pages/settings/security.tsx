@@ -2,11 +2,12 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState, type ReactNode } from 'react'
-import { ApiError, get, patch, remove, type Reply } from '../../api/client'
+import { ApiError, patch, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey, requirePasskey } from '../../api/passkey'
 import { useMe, type Me } from '../../api/query'
+import { listIdentities, listPasskeys, listSessions } from '../../api/operations'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -111,10 +112,7 @@ function Naming({
 function Passkeys({ me }: { me: Me }) {
   const t = useT('settings')
   const browser = useBrowser()
-  const { data, error, refetch } = useQuery({
-    queryKey: ['security', 'passkeys'],
-    queryFn: ({ signal }) => get('/api/auth/passkeys', { signal }),
-  })
+  const { data, error, refetch } = useQuery(listPasskeys())
   const [adding, setAdding] = useState(false)
   const [renaming, setRenaming] = useState<Passkey | null>(null)
   const [removing, setRemoving] = useState<Passkey | null>(null)
@@ -122,7 +120,7 @@ function Passkeys({ me }: { me: Me }) {
   const end = useAction(
     async (k: Passkey) => {
       await remove('/api/auth/passkeys/{id}', { path: { id: k.id } })
-      await renew('passkeys', 'sessions')
+      await renew(listPasskeys, listSessions)
     },
     {
       failed: (e) =>
@@ -193,7 +191,7 @@ function Passkeys({ me }: { me: Me }) {
           onClose={() => setAdding(false)}
           run={async (name) => {
             await addPasskey(name)
-            await renew('passkeys')
+            await renew(listPasskeys)
             toast(t('passkeyAdded'))
           }}
         />
@@ -206,7 +204,7 @@ function Passkeys({ me }: { me: Me }) {
           onClose={() => setRenaming(null)}
           run={async (name) => {
             await patch('/api/auth/passkeys/{id}', { path: { id: renaming.id }, body: { name } })
-            await renew('passkeys')
+            await renew(listPasskeys)
           }}
         />
       )}
@@ -236,7 +234,7 @@ function Required({ me, can }: { me: Me; can: boolean }) {
   const change = useAction(
     async (run: () => Promise<unknown>, said: string) => {
       await run()
-      await renew('passkeys', 'sessions')
+      await renew(listPasskeys, listSessions)
       toast(said)
     },
     { settled: () => setEnding(false) },
@@ -294,10 +292,7 @@ function Required({ me, can }: { me: Me; can: boolean }) {
 function Linked({ me }: { me: Me }) {
   const t = useT('settings')
   const providers = me.features.oidc
-  const { data, error, refetch } = useQuery({
-    queryKey: ['security', 'linked'],
-    queryFn: ({ signal }) => get('/api/auth/identities', { signal }),
-  })
+  const { data, error, refetch } = useQuery(listIdentities())
   const [removing, setRemoving] = useState<Identity | null>(null)
   const [before, setBefore] = useState(() => problemOf(location.search, providers))
   const [linked] = useState(() => {
@@ -316,7 +311,7 @@ function Linked({ me }: { me: Me }) {
   const end = useAction(
     async (i: Identity) => {
       await remove('/api/auth/identities/{id}', { path: { id: i.id } })
-      await renew('linked', 'sessions')
+      await renew(listIdentities, listSessions)
     },
     {
       failed: (e) => toast(e instanceof ApiError && e.status === 409 ? t('lastWay') : explain(e)),
@@ -407,10 +402,7 @@ function Linked({ me }: { me: Me }) {
 function Sessions({ me }: { me: Me }) {
   const t = useT('settings')
   const browser = useBrowser()
-  const { data, error, refetch } = useQuery({
-    queryKey: ['security', 'sessions'],
-    queryFn: ({ signal }) => get('/api/auth/sessions', { signal }),
-  })
+  const { data, error, refetch } = useQuery(listSessions())
   const [ending, setEnding] = useState<Session | 'others' | null>(null)
   const all = data?.data
   const how = (s: Session) =>
@@ -425,7 +417,7 @@ function Sessions({ me }: { me: Me }) {
         which === 'others'
           ? (await remove('/api/auth/sessions')).ended
           : (await remove('/api/auth/sessions/{id}', { path: { id: which.id } }), 1)
-      await renew('sessions')
+      await renew(listSessions)
       toast(t('ended', { n }))
     },
     { failed: toastError, settled: () => setEnding(null) },

@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useId, useState } from 'react'
-import { get, put } from '../../api/client'
+import { put } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
+import { getTimezone } from '../../api/operations'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -13,23 +14,23 @@ import { Field, Input } from '../../ui/field'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 
-const queryKey = ['timezone']
+const reading = getTimezone()
 
 export function Timezone() {
   const t = useT('settings'),
     c = useT('common')
   const list = useId()
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/account/timezone', { signal }),
-  })
+  const { data, error, refetch } = useQuery(reading)
   const z = data?.data
   const chosen = z?.next?.timezone ?? z?.timezone ?? ''
   const [zone, setZone] = useState('')
   useEffect(() => setZone(chosen), [chosen])
   const save = useAction(async () => {
     if (zone.trim() === chosen) return
-    queries.setQueryData(queryKey, await put('/api/account/timezone', { body: { timezone: zone.trim() } }))
+    queries.setQueryData(
+      reading.queryKey,
+      await put('/api/account/timezone', { body: { timezone: zone.trim() } }),
+    )
     toast(c('saved'))
   })
   const failed = save.except('timezone')

@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { ApiError, get, patch, post, remove, type Reply } from '../../api/client'
+import { ApiError, patch, post, remove, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
-import { queries } from '../../api/query'
+import { renew } from '../../api/operation'
+import { listViews } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { ErrorBox, SkeletonRows } from '../../ui/feedback'
@@ -20,15 +21,11 @@ const searchOf = (query: string): Search => Object.fromEntries(new URLSearchPara
 /** One text for all orders and encodings of the same query. */
 const sorted = (query: string) =>
   JSON.stringify([...new URLSearchParams(query)].sort(([a], [b]) => (a < b ? -1 : 1)))
-const renew = () => queries.invalidateQueries({ queryKey: ['views'] })
 
 export default function List({ page, now, onOpened }: { page: Page; now: string; onOpened: () => void }) {
   const t = useT('views')
   const c = useT('common')
-  const { data, error, refetch } = useQuery({
-    queryKey: ['views', page],
-    queryFn: ({ signal }) => get('/api/views', { query: { page }, signal }),
-  })
+  const { data, error, refetch } = useQuery(listViews({ query: { page } }))
   const [editing, setEditing] = useState('')
   const erase = async (v: View) => {
     try {
@@ -37,7 +34,7 @@ export default function List({ page, now, onOpened }: { page: Page; now: string;
         label: c('undo'),
         run: () => {
           void post('/api/views', { body: { page, name: v.name, query: v.query } }).then(
-            renew,
+            () => renew(listViews),
             (e: unknown) => toast(explain(e)),
           )
         },
@@ -45,7 +42,7 @@ export default function List({ page, now, onOpened }: { page: Page; now: string;
     } catch (e) {
       toast(explain(e))
     }
-    await renew()
+    await renew(listViews)
   }
   return (
     <div className="flex w-80 max-w-full flex-col gap-3">
@@ -141,7 +138,7 @@ function Add({ page, now }: { page: Page; now: string }) {
     const made = (await post('/api/views', { body: { page, name, query: now } })).data
     setName('')
     toast(t('saved', { name: made.name }))
-    await renew()
+    await renew(listViews)
   })
   return (
     <form onSubmit={add.submit} className="flex flex-col gap-2 border-t border-line pt-3">
@@ -175,7 +172,7 @@ function Edit({ view, now, onDone }: { view: View; now: string; onDone: () => vo
     if (!name.trim()) return
     const changed = (await patch('/api/views/{id}', { path: { id: view.id }, body })).data
     toast(t('changed', { name: changed.name }))
-    await renew()
+    await renew(listViews)
     onDone()
   })
   return (
