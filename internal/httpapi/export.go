@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"io"
 	"net/http"
-	"time"
 
 	"weir/internal/fault"
 	"weir/internal/limit/quota"
 	"weir/internal/operation"
-	"weir/internal/report"
 )
 
 const (
@@ -16,38 +13,6 @@ const (
 	maxExports = 2
 	exportRoom = 32 << 10
 )
-
-// exporting sends a table as it is written.
-type exporting struct {
-	report.Sheet
-	to  *pieces
-	err error // of the client's connection
-}
-
-// export answers with a file. Errors before the first bytes are error answers; a later one cuts the connection, so that a part is not taken
-// for the whole.
-func (x *request) export(name, extension string, from, to time.Time, write func(*exporting) error) error {
-	return x.exportAs("weir-"+name+"-"+from.Format(time.DateOnly)+"-"+to.Add(-time.Microsecond).Format(time.DateOnly)+"."+extension, extension, write)
-}
-
-// exportAs is export under a name for the file.
-func (x *request) exportAs(file, extension string, write func(*exporting) error) error {
-	media := "text/csv; charset=utf-8"
-	switch extension {
-	case "pdf":
-		media = "application/pdf"
-	case "json":
-		media = "application/json"
-	}
-	return x.sendFile(&operation.File{Name: file, MediaType: media, Write: func(w io.Writer) error {
-		e := &exporting{to: w.(*pieces)}
-		if err := write(e); err != nil {
-			return err
-		}
-		e.flush()
-		return nil
-	}})
-}
 
 // sendFile answers with a file.
 func (x *request) sendFile(f *operation.File) error {
@@ -96,22 +61,4 @@ func (p *pieces) flush() {
 		p.err = p.x.sendPiece(http.StatusOK, p.b)
 	}
 	p.b = p.b[:0]
-}
-
-func (e *exporting) flush() {
-	_, e.err = e.to.Write(e.Bytes)
-	e.Bytes = e.Bytes[:0]
-}
-
-// end ends a row, and reports whether the client still reads.
-func (e *exporting) end() bool {
-	if e.End(); len(e.Bytes) >= exportRoom {
-		e.flush()
-	}
-	return e.err == nil
-}
-
-func (e *exporting) row(list ...string) {
-	e.Texts(list...)
-	e.end()
 }

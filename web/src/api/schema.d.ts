@@ -1276,63 +1276,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/calls": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Recorded calls, newest first
-         * @description A page may have fewer calls than limit, or none, while next is not null: a search looks at a bounded number of calls at a time, and searched_to says how far it has come.
-         */
-        get: operations["listCalls"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/calls.csv": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The calls of GET /api/calls as a file, newest first, at most a million */
-        get: operations["getCallsFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/calls/histogram": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * How many calls there were over time, and how many of them failed
-         * @description By hour for periods of at most eight days, else by day.
-         */
-        get: operations["getCallHistogram"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/calls/{id}": {
         parameters: {
             query?: never;
@@ -2828,6 +2771,63 @@ export interface paths {
         };
         /** The table of GET /api/usage, complete: one row for each bucket and group, with all figures */
         get: operations["getUsageFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Recorded calls, newest first
+         * @description A page may have fewer calls than limit, or none, while next is not null: a search looks at a bounded number of calls at a time, and searched_to says how far it has come.
+         */
+        get: operations["listCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The calls of GET /api/calls as a file, newest first, at most a million */
+        get: operations["getCallsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many calls there were over time, and how many of them failed
+         * @description By hour for periods of at most eight days, else by day.
+         */
+        get: operations["getCallHistogram"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6066,32 +6066,6 @@ export interface components {
         FigureList: components["schemas"]["Figure"][];
         /** @description All others together; null when there are none */
         OtherFigures: components["schemas"]["Figure"][] | null;
-        CallPage: {
-            data: components["schemas"]["CallRow"][];
-            /** @description Cursor of the next page */
-            next: string | null;
-            /**
-             * Format: date-time
-             * @description How far back the search has come; null at the end
-             */
-            searched_to: string | null;
-        };
-        CallHistogram: {
-            /** Format: date-time */
-            from: string;
-            /** Format: date-time */
-            to: string;
-            /** @enum {string} */
-            bucket: "hour" | "day";
-            t: string[];
-            calls: number[];
-            failed: number[];
-            canceled: number[];
-            total_calls: number;
-            total_failed: number;
-            total_canceled: number;
-            total_cost: components["schemas"]["Decimal"];
-        };
         /** @description Patterns of slugs, in which * stands for any characters, such as "acme/*"; null or empty: all models */
         AllowedModels: string[] | null;
         /** @description Addresses and prefixes (CIDR) from which the key works; null or empty: all */
@@ -6642,12 +6616,40 @@ export interface components {
             kpp?: string | null;
             address?: string | null;
         };
+        /** @description How many calls there were over time. */
+        CallHistogram: {
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            to: string;
+            /** @enum {string} */
+            bucket: "hour" | "day";
+            t: string[];
+            calls: number[];
+            failed: number[];
+            canceled: number[];
+            total_calls: number;
+            total_failed: number;
+            total_canceled: number;
+            total_cost: components["schemas"]["Decimal"];
+        };
         /** @description The key of a call. */
         CallKey: {
             id: string;
             hash: string | null;
             name: string | null;
             deleted: boolean;
+        };
+        /** @description A page of calls. */
+        CallPage: {
+            data: components["schemas"]["CallRow"][];
+            /** @description Cursor of the next page */
+            next: string | null;
+            /**
+             * Format: date-time
+             * @description How far back the search has come; null at the end
+             */
+            searched_to: string | null;
         };
         /** @description A call in a list. */
         CallRow: {
@@ -8580,28 +8582,6 @@ export interface components {
     parameters: {
         /** @description Must be 1 when a session is used: pages of other sites cannot send it */
         XWeir: string;
-        /** @description Entries of one page */
-        AdminLimit: number;
-        /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-        From: string;
-        /** @description A day of the account, which is included, or a time, which is not. Default: now */
-        To: string;
-        /** @description Slug of the model that served; (none) for calls without one */
-        ByModel: string;
-        /** @description Id of a provider; (none) for calls that nobody answered */
-        ByProvider: string;
-        /** @description Hash of a key of the account, or its id as in calls */
-        ByKey: string;
-        /** @description Id of a user */
-        ByMember: string;
-        /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-        ByKind: string;
-        /** @description ok, canceled, failed (any error), or an error_type */
-        ByResult: string;
-        /** @description Rubles */
-        MinCost: string;
-        /** @description next of the page before */
-        Cursor: string;
         /** @description strict: message.content in a reply is always an array of parts. Otherwise it is a string or null. */
         ResponseSchema: string;
         /** @description Words; each must be in the id, name, vendor or description, in any case */
@@ -12164,156 +12144,6 @@ export interface operations {
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listCalls: {
-        parameters: {
-            query?: {
-                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-                from?: components["parameters"]["From"];
-                /** @description A day of the account, which is included, or a time, which is not. Default: now */
-                to?: components["parameters"]["To"];
-                /** @description Slug of the model that served; (none) for calls without one */
-                model?: components["parameters"]["ByModel"];
-                /** @description Id of a provider; (none) for calls that nobody answered */
-                provider?: components["parameters"]["ByProvider"];
-                /** @description Hash of a key of the account, or its id as in calls */
-                key?: components["parameters"]["ByKey"];
-                /** @description Id of a user */
-                member?: components["parameters"]["ByMember"];
-                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-                kind?: components["parameters"]["ByKind"];
-                /** @description ok, canceled, failed (any error), or an error_type */
-                result?: components["parameters"]["ByResult"];
-                /** @description Rubles */
-                min_cost?: components["parameters"]["MinCost"];
-                /** @description Id of a call or of a video job: only that call */
-                id?: string;
-                /** @description next of the page before */
-                cursor?: components["parameters"]["Cursor"];
-                /** @description Entries of one page */
-                limit?: components["parameters"]["AdminLimit"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of calls */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CallPage"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getCallsFile: {
-        parameters: {
-            query?: {
-                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-                from?: components["parameters"]["From"];
-                /** @description A day of the account, which is included, or a time, which is not. Default: now */
-                to?: components["parameters"]["To"];
-                /** @description Slug of the model that served; (none) for calls without one */
-                model?: components["parameters"]["ByModel"];
-                /** @description Id of a provider; (none) for calls that nobody answered */
-                provider?: components["parameters"]["ByProvider"];
-                /** @description Hash of a key of the account, or its id as in calls */
-                key?: components["parameters"]["ByKey"];
-                /** @description Id of a user */
-                member?: components["parameters"]["ByMember"];
-                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-                kind?: components["parameters"]["ByKind"];
-                /** @description ok, canceled, failed (any error), or an error_type */
-                result?: components["parameters"]["ByResult"];
-                /** @description Rubles */
-                min_cost?: components["parameters"]["MinCost"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description UTF-8 with a header row; amounts in rubles with a dot */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/csv": string;
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getCallHistogram: {
-        parameters: {
-            query?: {
-                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339). Default: 30 days with today */
-                from?: components["parameters"]["From"];
-                /** @description A day of the account, which is included, or a time, which is not. Default: now */
-                to?: components["parameters"]["To"];
-                /** @description Slug of the model that served; (none) for calls without one */
-                model?: components["parameters"]["ByModel"];
-                /** @description Id of a provider; (none) for calls that nobody answered */
-                provider?: components["parameters"]["ByProvider"];
-                /** @description Hash of a key of the account, or its id as in calls */
-                key?: components["parameters"]["ByKey"];
-                /** @description Id of a user */
-                member?: components["parameters"]["ByMember"];
-                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
-                kind?: components["parameters"]["ByKind"];
-                /** @description ok, canceled, failed (any error), or an error_type */
-                result?: components["parameters"]["ByResult"];
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Calls by bucket */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["CallHistogram"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -16862,6 +16692,156 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listCalls: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+                /** @description Rubles */
+                min_cost?: string;
+                /** @description Id of a call or of a video job: only that call */
+                id?: string;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Calls of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of calls */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCallsFile: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+                /** @description Rubles */
+                min_cost?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a header row; amounts in rubles with a dot */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCallHistogram: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Calls by bucket */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CallHistogram"];
+                    };
                 };
             };
             400: components["responses"]["Error"];
