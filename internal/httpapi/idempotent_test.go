@@ -29,7 +29,10 @@ func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpa
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	named := idempotency.Default(time.Now)
-	named.Node, named.Life, named.MaxBytes, named.StoreFor = "n", "1", maxBytes, 60*time.Second
+	named.Node, named.Life, named.StoreFor = "n", "1", 60*time.Second
+	if maxBytes > 0 {
+		named.MaxBytes = maxBytes
+	}
 	named.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
 	named.Report = func(what string, err error) { t.Errorf("%s: %v", what, err) }
 	m := idempotency.New(store.Pages, named)
