@@ -28,7 +28,7 @@ type KeptEmail struct {
 	Email string `json:"email"`
 }
 
-const exampleToken = `{"token": "4uXc9Rk2mTzB1nV8pLwY3dQh"}`
+const exampleToken = `{"token": "4uXc9Rk2mTzB1nV8pLwY3dQh"}` //nolint:gosec // an example
 
 func emails(people *auth.Manager) []operation.Operation {
 	return []operation.Operation{

@@ -176,7 +176,7 @@ func credential(v operation.Raw) ([]byte, error) {
 
 const (
 	exampleStep       = `"step": "W9rT2xKq7LmPzB4nV8sYcD3h"`
-	exampleCredential = `"credential": {"id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5", "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5", "type": "public-key", "clientExtensionResults": {}, `
+	exampleCredential = `"credential": {"id": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5", "rawId": "Zm9yLWV4YW1wbGUtb25seS0wMTIzNDU2Nzg5", "type": "public-key", "clientExtensionResults": {}, ` //nolint:gosec // an example
 	exampleSignature  = `{` + exampleStep + `, ` + exampleCredential +
 		`"response": {"clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0", "authenticatorData": "AAAA", "signature": "AAAA", "userHandle": "dXNyX3g"}}}`
 	examplePasskey = `{` + exampleStep + `, "name": "Phone", ` + exampleCredential +
