@@ -108,7 +108,7 @@ func identities(people *auth.Manager) []operation.Operation {
 		}),
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/auth/identities/{id}", ID: "removeIdentity", Access: operation.SignedIn, Fresh: true, Status: 204, Tag: "sign-in",
-			Summary: "Sign in no more with an identity; the last way to sign in cannot be removed. Needs a recent sign-in", Answer: "It signs nobody in",
+			Summary: "Remove an identity. The last way to sign in cannot be removed. Needs a recent sign-in", Answer: "It is removed",
 		}, func(ctx context.Context, c *operation.Call, in *identityID) (operation.None, error) {
 			return operation.None{}, people.Unlink(ctx, c.Session, in.ID, c.Browser.Client())
 		}),

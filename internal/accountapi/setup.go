@@ -45,7 +45,7 @@ type SetupDetail struct {
 func setup(d Deps) operation.Operation {
 	return operation.Of(operation.Operation{
 		Method: "GET", Path: "/api/setup", ID: "getSetup", Access: operation.Visiting, Tag: "sign-in",
-		Summary: "The first steps: of the gateway while nobody can administer it, and of the person who is signed in", Answer: "The steps, in their order",
+		Summary: "The first steps of setting up: those of the gateway until it has an administrator, and those of the person who is signed in", Answer: "The steps, in their order",
 	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (s Setup, err error) {
 		f, err := d.People.Features(ctx)
 		if err != nil {

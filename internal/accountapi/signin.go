@@ -90,7 +90,7 @@ func signIns(d Deps) []operation.Operation {
 		}),
 		operation.Of(answered(operation.Operation{
 			Method: "POST", Path: "/api/auth/passkey", ID: "signInWithPasskey", Access: operation.Visiting, Cookies: true,
-			Summary: "Sign in with the answer of a passkey. Nobody needs a name for it", Answer: "Who is signed in now", Example: exampleSignature,
+			Summary: "Sign in with the answer of a passkey. No name or address is needed", Answer: "Who is signed in now", Example: exampleSignature,
 		}), func(ctx context.Context, c *operation.Call, in *PasskeyInput) (out Me, err error) {
 			answer, err := credential(in.Credential)
 			if err != nil {

@@ -1428,7 +1428,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The first steps: of the gateway while nobody can administer it, and of the person who is signed in */
+        /** The first steps of setting up: those of the gateway until it has an administrator, and those of the person who is signed in */
         get: operations["getSetup"];
         put?: never;
         post?: never;
@@ -2266,7 +2266,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Sign in no more with an identity; the last way to sign in cannot be removed. Needs a recent sign-in */
+        /** Remove an identity. The last way to sign in cannot be removed. Needs a recent sign-in */
         delete: operations["removeIdentity"];
         options?: never;
         head?: never;
@@ -2490,7 +2490,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sign in with the answer of a passkey. Nobody needs a name for it */
+        /** Sign in with the answer of a passkey. No name or address is needed */
         post: operations["signInWithPasskey"];
         delete?: never;
         options?: never;
@@ -15194,7 +15194,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It signs nobody in */
+            /** @description It is removed */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
