@@ -110,7 +110,9 @@ func newUnchanged(t *testing.T) *unchanged {
 	serving.Go(func() { _ = simulator.Serve(listener) })
 	store := ledgertest.New()
 	store.AddWallet("wal_1")
-	book, err := ledger.Start(t.Context(), store, ledger.Config{Dir: t.TempDir(), Now: time.Now, Sync: journal.Never, SegmentBytes: 4 << 20})
+	cfg := ledger.Default(t.TempDir(), time.Now)
+	cfg.Journal.Sync, cfg.Journal.SegmentBytes = journal.Never, 4<<20
+	book, err := ledger.Start(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,6 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
-	"weir/internal/ledger/journal"
 	"weir/internal/limit/quota"
 	"weir/internal/plugin"
 	"weir/internal/redact"
@@ -25,12 +24,8 @@ import (
 
 func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger.Config {
 	l := cfg.Ledger
-	sync := map[string]journal.Sync{"interval": journal.Interval, "always": journal.Always, "never": journal.Never}[cfg.Journal.Sync]
-	return ledger.Config{
-		Dir: ledger.JournalDir(cfg.DataDir), Now: time.Now, Log: log, OnSuperseded: superseded,
-		Sync: sync, SyncEvery: cfg.Journal.Interval, MaxUnsynced: cfg.Journal.MaxUnsynced, SegmentBytes: int64(cfg.Journal.SegmentBytes),
-		ApplyEvery: l.ApplyEvery, LeaseFor: l.LeaseFor, LapseAfter: l.LapseAfter, SpendFor: l.SpendFor, RecallFor: l.RecallFor, StoreFor: l.StoreFor,
-	}
+	l.Dir, l.Journal, l.Now, l.Log, l.OnSuperseded = ledger.JournalDir(cfg.DataDir), cfg.Journal, time.Now, log, superseded
+	return l
 }
 
 // patience is how long a call may wait for the store where d is the usual time: an operator who lets calls wait longer has a slow store.

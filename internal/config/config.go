@@ -14,6 +14,7 @@ import (
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/ledger/journal"
 	"weir/internal/money"
 	"weir/internal/video"
 )
@@ -25,8 +26,8 @@ type Config struct {
 	EnvFile     string           `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
 	DataDir     string           `yaml:"data_dir" reload:"restart"`
 	Store       Store            `yaml:"store" reload:"restart"`
-	Journal     Journal          `yaml:"journal" reload:"restart"`
-	Ledger      Ledger           `yaml:"ledger" reload:"restart"`
+	Journal     journal.Options  `yaml:"journal" reload:"restart"`
+	Ledger      ledger.Config    `yaml:"ledger" reload:"restart"`
 	Upstream    Upstream         `yaml:"upstream" reload:"restart"`
 	Stream      Stream           `yaml:"stream" reload:"restart"`
 	Relay       Relay            `yaml:"relay" reload:"restart"`
@@ -161,24 +162,6 @@ type Store struct {
 	AllowDataLoss bool `yaml:"allow_data_loss"` // allows a PostgreSQL server that may lose commits in a crash
 	// Details of calls are dropped when they are older; their charges and all sums stay. 0: never.
 	Retention time.Duration `yaml:"retention"`
-}
-
-// Journal configures the settlement journal.
-type Journal struct {
-	Sync         string        `yaml:"sync"` // "interval", "always", "never"
-	Interval     time.Duration `constant:"interval"`
-	MaxUnsynced  time.Duration `constant:"max_unsynced"`
-	SegmentBytes Size          `constant:"segment_bytes"`
-}
-
-// Ledger configures how a node borrows money from the store.
-type Ledger struct {
-	LeaseFor   time.Duration `constant:"lease_for"`
-	LapseAfter time.Duration `constant:"lapse_after"`
-	SpendFor   time.Duration `constant:"spend_for"`
-	RecallFor  time.Duration `constant:"recall_for"`
-	StoreFor   time.Duration `yaml:"store_for"`
-	ApplyEvery time.Duration `yaml:"apply_every"`
 }
 
 // Upstream bounds the time and size of providers' responses.
@@ -716,8 +699,7 @@ const Off = "off"
 
 // Default returns the default configuration.
 func Default() Config {
-	books, videos, batches := ledger.Default(), video.Default(nil), batch.Default(nil)
-	named, responses := idempotency.Default(nil), history.Default(nil)
+	videos, batches, named, responses := video.Default(nil), batch.Default(nil), idempotency.Default(nil), history.Default(nil)
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
@@ -735,11 +717,8 @@ func Default() Config {
 			},
 		},
 		DataDir: "./weir-data",
-		Journal: Journal{Sync: "interval", Interval: books.SyncEvery, MaxUnsynced: books.MaxUnsynced, SegmentBytes: Size(books.SegmentBytes)},
-		Ledger: Ledger{
-			LeaseFor: books.LeaseFor, LapseAfter: books.LapseAfter, SpendFor: books.SpendFor, RecallFor: books.RecallFor,
-			StoreFor: books.StoreFor, ApplyEvery: books.ApplyEvery,
-		},
+		Journal: journal.Default(),
+		Ledger:  ledger.Default("", nil),
 		Upstream: Upstream{
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
 			LeaveAfter:  LeaveAfter{Stream: 30 * time.Second, StreamReasoning: 90 * time.Second, Whole: 120 * time.Second, WholeReasoning: 240 * time.Second, Quick: 30 * time.Second, Media: 180 * time.Second},

@@ -140,14 +140,10 @@ func keys(t reflect.Type, path string) []string {
 		return nil
 	}
 	var out []string
-	for i := range t.NumField() {
-		name := t.Field(i).Tag.Get("yaml")
-		if name == "" {
-			continue
-		}
+	for name, of := range config.Settings(t) {
 		inner := strings.TrimPrefix(path+"."+name, ".")
 		out = append(out, inner)
-		out = append(out, keys(t.Field(i).Type, inner)...)
+		out = append(out, keys(of, inner)...)
 	}
 	return out
 }

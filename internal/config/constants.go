@@ -30,27 +30,14 @@ func eachConstant(v reflect.Value, found func(path string, v reflect.Value)) {
 }
 
 func constantsIn(v reflect.Value, path string, found func(path string, v reflect.Value)) {
-	for i := range v.NumField() {
-		name, constant := fieldName(v.Type().Field(i))
-		switch field := v.Field(i); {
-		case name == "":
-		case field.Kind() == reflect.Struct && !isScalar(field.Type()):
-			constantsIn(field, path+name+".", found)
-		case constant:
-			found(path+name, field)
+	for _, e := range entriesOf(v.Type()) {
+		switch {
+		case isSection(e.read):
+			constantsIn(e.of(v), path+e.name+".", found)
+		case e.constant:
+			found(path+e.name, e.of(v))
 		}
 	}
-}
-
-// fieldName is the name of a field in the file, and whether it is a constant. Fields without a name are no business of an operator's.
-func fieldName(f reflect.StructField) (name string, constant bool) {
-	if name = f.Tag.Get("constant"); name != "" {
-		return name, true
-	}
-	if name = f.Tag.Get("yaml"); name == "-" {
-		return "", false
-	}
-	return name, false
 }
 
 func constantText(v reflect.Value) string {

@@ -17,7 +17,7 @@ func TestConstantsAreWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := config.Default()
-	if c.Health.CoolDown != want.Health.CoolDown || c.Ledger.LeaseFor != want.Ledger.LeaseFor || c.Journal != want.Journal || c.Ledger.StoreFor == want.Ledger.StoreFor {
+	if c.Health.CoolDown != want.Health.CoolDown || c.Ledger.LeaseFor != want.Ledger.LeaseFor || c.Journal.SyncEvery != want.Journal.SyncEvery || c.Ledger.StoreFor == want.Ledger.StoreFor {
 		t.Errorf("it has an effect: %+v %+v %+v", c.Health, c.Ledger, c.Journal)
 	}
 	expect := []string{

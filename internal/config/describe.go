@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"regexp"
 	"strings"
-	"time"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -82,11 +81,8 @@ func memberType(t reflect.Type, key string) reflect.Type {
 	case reflect.Map:
 		return t.Elem()
 	case reflect.Struct:
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if f.Tag.Get("yaml") == key {
-				return f.Type
-			}
+		if e, ok := entryNamed(t, key); ok && !e.constant {
+			return e.read
 		}
 	}
 	return nil
@@ -128,27 +124,29 @@ func typeWord(t reflect.Type) string {
 	switch t {
 	case nil:
 		return "any"
-	case reflect.TypeFor[time.Duration]():
+	case durationType:
 		return "duration"
-	case reflect.TypeFor[Size]():
+	case sizeType, intSizeType:
 		return "size"
 	case memoryType:
 		return "size or auto"
-	case reflect.TypeFor[Decimal]():
+	case decimalType, nanoType:
 		return "decimal"
 	case secretType:
 		return "secret"
 	case builtinType:
 		return "boolean or list"
 	}
-	switch t.Kind() {
-	case reflect.Bool:
+	switch {
+	case readsItself(t):
+		return "text"
+	case t.Kind() == reflect.Bool:
 		return "boolean"
-	case reflect.Int, reflect.Int64:
+	case t.Kind() == reflect.Int, t.Kind() == reflect.Int64:
 		return "integer"
-	case reflect.Slice:
+	case t.Kind() == reflect.Slice:
 		return "list"
-	case reflect.Map, reflect.Struct:
+	case t.Kind() == reflect.Map, t.Kind() == reflect.Struct:
 		return "object"
 	}
 	return "text"

@@ -45,11 +45,7 @@ func TestDescribe(t *testing.T) {
 	missing := 0
 	var walk func(reflect.Type, string)
 	walk = func(of reflect.Type, at string) {
-		for i := range of.NumField() {
-			name := of.Field(i).Tag.Get("yaml")
-			if name == "" {
-				continue
-			}
+		for name, f := range config.Settings(of) {
 			key := strings.TrimPrefix(at+"."+name, ".")
 			found := false
 			for _, d := range all {
@@ -59,7 +55,7 @@ func TestDescribe(t *testing.T) {
 				missing++
 				t.Errorf("%s is not described", key)
 			}
-			if f := of.Field(i).Type; f.Kind() == reflect.Struct && by[key].Key == "" {
+			if f.Kind() == reflect.Struct && by[key].Key == "" {
 				walk(f, key)
 			}
 		}

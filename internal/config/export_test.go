@@ -2,6 +2,8 @@ package config
 
 import (
 	"io/fs"
+	"iter"
+	"reflect"
 )
 
 // Parse loads a configuration from data instead of a file.
@@ -16,3 +18,14 @@ func Private(path string, mode fs.FileMode, readOnly, memory bool) bool {
 
 // ReadOnly reports whether a file is on a read-only mount.
 func ReadOnly(path string) bool { return mountOf(path).readOnly }
+
+// Settings are the names of a section that can be set, with their types.
+func Settings(section reflect.Type) iter.Seq2[string, reflect.Type] {
+	return func(yield func(string, reflect.Type) bool) {
+		for _, e := range entriesOf(section) {
+			if !e.constant && !yield(e.name, e.read) {
+				return
+			}
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"encoding"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"go.yaml.in/yaml/v3"
@@ -187,23 +187,23 @@ func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 		l.scalarNode(n, v, path)
 	case v.Kind() == reflect.Struct:
 		l.mapping(n, path, func(key, value *yaml.Node, path string) {
-			field, constant, names := fieldNamed(v, key.Value)
+			e, constant, names := settable(v.Type(), key.Value)
 			if constant {
-				l.constant(l.at(key), path, field)
+				l.constant(l.at(key), path, e.of(v))
 				return
 			}
-			if !field.IsValid() && replaced[path] != "" {
+			if e.name == "" && replaced[path] != "" {
 				l.fail(l.at(key), path, "%s: %s", path, replaced[path])
 				return
 			}
-			if !field.IsValid() {
+			if e.name == "" {
 				l.fail(l.at(key), path, "there is no key %q%s%s", key.Value, within(path, key.Value), suggestion(key.Value, names))
 				if meant := nearestOf(key.Value, names); meant != "" {
 					l.meant = append(l.meant, strings.TrimSuffix(path, key.Value)+meant)
 				}
 				return
 			}
-			l.decode(value, field, path)
+			l.decode(value, e.of(v), path)
 		})
 	case v.Kind() == reflect.Map:
 		l.mapping(n, path, func(key, value *yaml.Node, path string) {
@@ -287,27 +287,6 @@ func clip(s string) string {
 	return s
 }
 
-var (
-	durationType = reflect.TypeFor[time.Duration]()
-	sizeType     = reflect.TypeFor[Size]()
-	memoryType   = reflect.TypeFor[Memory]()
-	decimalType  = reflect.TypeFor[Decimal]()
-	secretType   = reflect.TypeFor[Secret]()
-	builtinType  = reflect.TypeFor[Builtin]()
-	dsnType      = reflect.TypeFor[DSN]()
-)
-
-func isScalar(t reflect.Type) bool {
-	if t == secretType || t == builtinType {
-		return true
-	}
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Int64, reflect.Int:
-		return true
-	}
-	return false
-}
-
 func (l *loader) scalarNode(n *yaml.Node, v reflect.Value, path string) {
 	if v.Type() == builtinType && n.Kind == yaml.SequenceNode {
 		var ids []string
@@ -330,11 +309,11 @@ func typeName(t reflect.Type) string {
 	switch {
 	case t == durationType:
 		return "a duration"
-	case t == sizeType:
+	case t == sizeType, t == intSizeType:
 		return "a size"
 	case t == memoryType:
 		return "a size or auto"
-	case t == decimalType:
+	case t == decimalType, t == nanoType:
 		return "a decimal number"
 	case t == builtinType:
 		return "true, false or a list of provider ids"
@@ -351,14 +330,21 @@ func (l *loader) set(at position, path string, v reflect.Value, text string) {
 	var value any
 	var err error
 	switch {
+	case readsItself(v.Type()):
+		if err := v.Addr().Interface().(encoding.TextUnmarshaler).UnmarshalText([]byte(text)); err != nil {
+			l.fail(at, path, "%s: %w", path, err)
+		}
+		return
 	case v.Type() == durationType:
 		value, err = parseDuration(text)
-	case v.Type() == sizeType:
+	case v.Type() == sizeType, v.Type() == intSizeType:
 		value, err = parseSize(text)
 	case v.Type() == memoryType:
 		value, err = parseMemory(text)
 	case v.Type() == decimalType:
 		value, err = parseDecimal(text)
+	case v.Type() == nanoType:
+		value, err = parseRubles(text)
 	case v.Type() == secretType:
 		if value, err = readSecret(text, l.env); err != nil && l.forCommand && needless(path) {
 			value, err = Secret{unset, true}, nil
@@ -419,39 +405,18 @@ func splitList(text string) []string {
 	return out
 }
 
-// fieldNamed finds the field of a struct by its name in the file, and says whether it is a scalar that cannot be set. If there is none, it lists all
+// settable finds an entry of a section by its name in the file, and says whether it is a constant that cannot be set. If there is none, it lists all
 // names for a suggestion.
-func fieldNamed(v reflect.Value, name string) (field reflect.Value, constant bool, names []string) {
-	all := keysOf(v.Type())
-	if i := slices.IndexFunc(all, func(f named) bool { return f.name == name }); i >= 0 && name != "" {
-		return v.Field(i), all[i].constant && SettableConstants == "" && isScalar(v.Field(i).Type()), nil
+func settable(t reflect.Type, name string) (e entry, constant bool, names []string) {
+	if e, ok := entryNamed(t, name); ok {
+		return e, e.constant && SettableConstants == "" && isScalar(e.read), nil
 	}
-	for _, f := range all {
-		if f.name != "" && !f.constant {
-			names = append(names, f.name)
+	for _, e := range entriesOf(t) {
+		if !e.constant {
+			names = append(names, e.name)
 		}
 	}
-	return field, false, names
-}
-
-// named is the name of a field in the file; "": it has none.
-type named struct {
-	name     string
-	constant bool
-}
-
-var fieldNames sync.Map // reflect.Type -> []named, because a large catalog asks for the same few types thousands of times
-
-func keysOf(t reflect.Type) []named {
-	if names, ok := fieldNames.Load(t); ok {
-		return names.([]named)
-	}
-	names := make([]named, t.NumField())
-	for i := range names {
-		names[i].name, names[i].constant = fieldName(t.Field(i))
-	}
-	fieldNames.Store(t, names)
-	return names
+	return entry{}, false, names
 }
 
 // Variable returns the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ instead of dots.
@@ -487,17 +452,16 @@ func (l *loader) environment(v reflect.Value) {
 
 // eachVariable finds all that a variable can set.
 func eachVariable(v reflect.Value, path string, found func(path string, field reflect.Value)) {
-	for i := range v.NumField() {
-		name := v.Type().Field(i).Tag.Get("yaml")
-		if name == "" {
+	for _, e := range entriesOf(v.Type()) {
+		if e.constant {
 			continue
 		}
-		inner := name
+		inner := e.name
 		if path != "" {
-			inner = path + "." + name
+			inner = path + "." + e.name
 		}
-		switch field := v.Field(i); {
-		case isScalar(field.Type()), field.Type() == reflect.TypeFor[[]string]():
+		switch field := e.of(v); {
+		case isScalar(e.read), e.read == reflect.TypeFor[[]string]():
 			found(inner, field)
 		case field.Kind() == reflect.Struct:
 			eachVariable(field, inner, found)
@@ -519,17 +483,17 @@ func (l *loader) override(at position, path string, field reflect.Value, text st
 func (l *loader) overlay(c *Config, path, text string) {
 	v := reflect.ValueOf(c).Elem()
 	for name := range strings.SplitSeq(path, ".") {
+		var e entry
 		var names []string
 		var constant bool
-		if v.Kind() != reflect.Struct || isScalar(v.Type()) {
-			v = reflect.Value{}
-		} else {
-			v, constant, names = fieldNamed(v, name)
+		if isSection(v.Type()) {
+			e, constant, names = settable(v.Type(), name)
 		}
-		if !v.IsValid() || constant {
+		if e.name == "" || constant {
 			l.fail(position{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}
+		v = e.of(v)
 	}
 	l.override(position{by: "a flag"}, path, v, text)
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -30,35 +31,20 @@ type option struct {
 func settings(t reflect.Type, found func(option)) { settingsIn(t, option{}, found) }
 
 func settingsIn(t reflect.Type, at option, found func(option)) {
-	for i := range t.NumField() {
-		f := t.Field(i)
-		name := f.Tag.Get("yaml")
-		if name == "" {
+	for _, e := range entriesOf(t) {
+		if e.constant {
 			continue
 		}
-		s := option{key: name, index: append(slices.Clone(at.index), i), reload: at.reload}
+		s := option{key: e.name, index: slices.Concat(at.index, e.index), reload: cmp.Or(e.reload, at.reload)}
 		if at.key != "" {
-			s.key = at.key + "." + name
+			s.key = at.key + "." + e.name
 		}
-		if tag := f.Tag.Get("reload"); tag != "" {
-			s.reload = tag
-		}
-		if f.Type.Kind() == reflect.Struct && hasKeys(f.Type) {
-			settingsIn(f.Type, s, found)
+		if isSection(e.read) {
+			settingsIn(e.read, s, found)
 			continue
 		}
 		found(s)
 	}
-}
-
-// hasKeys reports whether a struct is a section, and not a value such as Secret.
-func hasKeys(t reflect.Type) bool {
-	for i := range t.NumField() {
-		if t.Field(i).Tag.Get("yaml") != "" {
-			return true
-		}
-	}
-	return false
 }
 
 // ofNode are settings in which the nodes of one installation may differ.

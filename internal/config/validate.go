@@ -77,7 +77,6 @@ func (k *checker) values() {
 	c := k.c
 	k.server()
 	k.durations()
-	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
 	k.oneOf("upstream.http_client", c.Upstream.HTTPClient, "own", "standard")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("pricing.rate_source", c.Pricing.RateSource, rate.Static, rate.CBR)

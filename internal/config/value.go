@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"weir/internal/money"
 )
 
 // Lookup finds an environment variable, like os.LookupEnv.
@@ -20,6 +22,11 @@ type Lookup func(name string) (value string, ok bool)
 
 // Size is a number of bytes, written as 512, 64KiB, 32MiB or 1GiB.
 type Size int64
+
+// intSize is a Size that a package has as an int.
+type intSize int
+
+func (s intSize) String() string { return Size(s).String() }
 
 // Decimal is a number as text, so that a price is exactly as written.
 type Decimal string
@@ -221,6 +228,15 @@ func (s Size) String() string {
 		}
 	}
 	return strconv.FormatInt(int64(s), 10)
+}
+
+// parseRubles reads an amount of money. Amounts below zero are no settings.
+func parseRubles(text string) (money.Nano, error) {
+	n, err := money.Parse(text)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is not an amount; write rubles of 0 or more with at most nine decimals, such as \"1.5\"", clip(text))
+	}
+	return n, nil
 }
 
 func parseDecimal(text string) (Decimal, error) {

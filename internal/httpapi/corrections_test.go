@@ -35,7 +35,9 @@ func openTill(t *testing.T) *till {
 	if err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(t.Context(), s.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: time.Now, Sync: journal.Never})
+	cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), time.Now)
+	cfg.Journal.Sync = journal.Never
+	book, err := ledger.Start(t.Context(), s.Ledger, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,7 +79,12 @@ type shard struct {
 // Start opens the ledger of the node that owns cfg.Dir. Before it returns, it applies the records that the former process left in the
 // journal, and returns the money that it had leased. It fails with fault.Conflict when another process uses cfg.Dir.
 func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
-	cfg = cfg.withDefaults()
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Wait == nil {
+		cfg.Wait = loop.Wait
+	}
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
@@ -125,8 +130,9 @@ func (b *Book) open(ctx context.Context) (err error) {
 		b.log.Error("records wait that could not be posted, and their calls are not charged. See them with: weir ledger aside list", "records", n)
 	}
 	b.applied.Store(position)
-	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{Books: books, SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery, MaxUnsynced: b.cfg.MaxUnsynced,
-		Base: position, Now: b.cfg.Now, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed, OnTorn: b.torn})
+	o := b.cfg.Journal
+	o.Books, o.Base, o.Now, o.OnSyncError, o.OnTorn = books, position, b.cfg.Now, b.syncFailed, b.torn
+	b.journal, err = journal.Open(b.cfg.Dir, o)
 	if err != nil {
 		return err
 	}

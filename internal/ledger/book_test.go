@@ -36,7 +36,7 @@ func benchBook(b *testing.B) (*ledger.Book, []string) {
 		}
 		wallets = append(wallets, w)
 	}
-	book, err := ledger.Start(ctx, s.Ledger, ledger.Config{Dir: filepath.Join(b.TempDir(), "journal"), Now: time.Now})
+	book, err := ledger.Start(ctx, s.Ledger, ledger.Default(filepath.Join(b.TempDir(), "journal"), time.Now))
 	if err != nil {
 		b.Fatal(err)
 	}

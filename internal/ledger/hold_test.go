@@ -51,7 +51,7 @@ func TestHoldEndsDuringRefusal(t *testing.T) {
 			if _, err := ledger.Credit(ctx, s, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: "1", Amount: 100}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			book, err := ledger.Start(ctx, s, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: time.Now})
+			book, err := ledger.Start(ctx, s, ledger.Default(filepath.Join(t.TempDir(), "journal"), time.Now))
 			if err != nil {
 				t.Fatal(err)
 			}

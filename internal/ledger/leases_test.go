@@ -198,7 +198,9 @@ func (l *lending) open(t *testing.T, nodes int) {
 		l.model[i].credited = has
 	}
 	for i := range nodes {
-		b, err := ledger.Start(t.Context(), &lender{l.store, l}, ledger.Config{Dir: fmt.Sprintf("%s/%d", l.dir, i), Now: time.Now, Sync: journal.Never, SegmentBytes: 64 << 10})
+		cfg := ledger.Default(fmt.Sprintf("%s/%d", l.dir, i), time.Now)
+		cfg.Journal.Sync, cfg.Journal.SegmentBytes = journal.Never, 64<<10
+		b, err := ledger.Start(t.Context(), &lender{l.store, l}, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,14 +8,12 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger/journal"
-	"weir/internal/loop"
 	"weir/internal/money"
 )
 
@@ -80,55 +78,35 @@ func (r Reset) period(at time.Time) Period {
 	return Period{PeriodTotal, 0}
 }
 
-// Config is how a Book works. Only Dir and Now must be set; zero fields are those of Default.
+// Config is how a Book works. It begins with Default; Dir and Now must be set.
 type Config struct {
-	Dir string           // folder of the journal, for this process alone
-	Now func() time.Time // reads the clock; with a monotonic reading, steps of the wall clock change no lease
+	LeaseFor   time.Duration `constant:"lease_for"`   // how long leases are used after the last sign of life that the store took
+	LapseAfter time.Duration `constant:"lapse_after"` // how long a node must be silent before others take its leases back; above LeaseFor
+	SpendFor   time.Duration `constant:"spend_for"`   // a lease covers recent spending for about that long, and returns what it did not use in that time
+	RecallFor  time.Duration `constant:"recall_for"`  // how long a hold waits for other nodes to give money back
+	StoreFor   time.Duration `yaml:"store_for"`       // how long one question to the store may take before the call is refused
+	ApplyEvery time.Duration `yaml:"apply_every"`     // settlements reach the store after that
 
-	Sync         journal.Sync
-	SyncEvery    time.Duration // see journal.Options
-	MaxUnsynced  time.Duration // likewise
-	SegmentBytes int64
-	Log          *slog.Logger // default: none
+	TickEvery time.Duration // upkeep
+	BeatEvery time.Duration // sign of life to other nodes
 
-	ApplyEvery time.Duration // settlements reach the store after that
-	TickEvery  time.Duration // upkeep
-	BeatEvery  time.Duration // sign of life to other nodes
-	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took
-	LapseAfter time.Duration // how long a node must be silent before others take its leases back; above LeaseFor
-	SpendFor   time.Duration // a lease covers recent spending for about that long, and returns what it did not use in that time
-	RecallFor  time.Duration // how long a hold waits for other nodes to give money back
-	StoreFor   time.Duration // how long one question to the store may take before the call is refused
-
+	Dir     string           `json:"-" yaml:"-"` // folder of the journal, for this process alone
+	Journal journal.Options  `yaml:"-"`          // the book sets what concerns its store
+	Now     func() time.Time `json:"-" yaml:"-"` // reads the clock; with a monotonic reading, steps of the wall clock change no lease
+	Log     *slog.Logger     `json:"-" yaml:"-"` // nil: none
 	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
-	OnSuperseded func()
+	OnSuperseded func() `json:"-" yaml:"-"`
 	// Wait waits for d, or fails when ctx ends before. nil: with a timer. Tests move other nodes on in it.
-	Wait func(ctx context.Context, d time.Duration) error
-	// Allocate is for tests that fill the disk; see journal.Options.
-	Allocate func(f *journal.File, bytes int64) error
+	Wait func(ctx context.Context, d time.Duration) error `json:"-" yaml:"-"`
 }
 
-// Default has the usual times.
-func Default() Config {
+// Default has the usual times, for a book with its journal in dir.
+func Default(dir string, now func() time.Time) Config {
 	return Config{
-		SyncEvery: journal.DefaultSyncEvery, MaxUnsynced: journal.DefaultMaxUnsynced, SegmentBytes: journal.DefaultSegmentBytes,
+		Dir: dir, Now: now, Journal: journal.Default(),
 		ApplyEvery: 200 * time.Millisecond, TickEvery: 250 * time.Millisecond, BeatEvery: 2 * time.Second,
 		LeaseFor: 40 * time.Second, LapseAfter: 60 * time.Second, SpendFor: 3 * time.Second, RecallFor: time.Second, StoreFor: 1500 * time.Millisecond,
 	}
-}
-
-func (c Config) withDefaults() Config {
-	d := Default()
-	c.ApplyEvery, c.TickEvery, c.BeatEvery = cmp.Or(c.ApplyEvery, d.ApplyEvery), cmp.Or(c.TickEvery, d.TickEvery), cmp.Or(c.BeatEvery, d.BeatEvery)
-	c.LeaseFor, c.LapseAfter = cmp.Or(c.LeaseFor, d.LeaseFor), cmp.Or(c.LapseAfter, d.LapseAfter)
-	c.SpendFor, c.RecallFor, c.StoreFor = cmp.Or(c.SpendFor, d.SpendFor), cmp.Or(c.RecallFor, d.RecallFor), cmp.Or(c.StoreFor, d.StoreFor)
-	if c.Log == nil {
-		c.Log = slog.New(slog.DiscardHandler)
-	}
-	if c.Wait == nil {
-		c.Wait = loop.Wait
-	}
-	return c
 }
 
 func (c *Config) check() error {

@@ -24,7 +24,9 @@ func TestReadsShowNoHoldOfWhatHasEnded(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				store := ledgertest.New()
 				store.AddWallet("wal_1")
-				book, err := ledger.Start(t.Context(), store, ledger.Config{Dir: dir, Now: time.Now, Sync: journal.Never, SegmentBytes: 4 << 20, ApplyEvery: time.Hour, TickEvery: time.Hour})
+				cfg := ledger.Default(dir, time.Now)
+				cfg.Journal.Sync, cfg.Journal.SegmentBytes, cfg.ApplyEvery, cfg.TickEvery = journal.Never, 4<<20, time.Hour, time.Hour
+				book, err := ledger.Start(t.Context(), store, cfg)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -90,7 +92,9 @@ func TestReadsShowNoHoldOfALostLoan(t *testing.T) {
 	t.Parallel()
 	store := ledgertest.New()
 	store.AddWallet("wal_1")
-	book, err := ledger.Start(t.Context(), store, ledger.Config{Dir: t.TempDir(), Now: time.Now, Sync: journal.Never, SegmentBytes: 4 << 20, ApplyEvery: time.Hour, TickEvery: time.Hour})
+	cfg := ledger.Default(t.TempDir(), time.Now)
+	cfg.Journal.Sync, cfg.Journal.SegmentBytes, cfg.ApplyEvery, cfg.TickEvery = journal.Never, 4<<20, time.Hour, time.Hour
+	book, err := ledger.Start(t.Context(), store, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -170,9 +170,10 @@ type simHold struct {
 }
 
 func (s *simulation) config(n *simNode) ledger.Config {
-	return ledger.Config{Dir: filepath.Join(s.dir, n.name), Now: func() time.Time { return s.now }, Sync: journal.Never, SegmentBytes: 4096,
-		ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
-		Wait: func(_ context.Context, d time.Duration) error { s.elapse(d, n); return nil }}
+	cfg := ledger.Default(filepath.Join(s.dir, n.name), func() time.Time { return s.now })
+	cfg.Journal.Sync, cfg.Journal.SegmentBytes, cfg.ApplyEvery, cfg.TickEvery = journal.Never, 4096, time.Hour, time.Hour
+	cfg.Wait = func(_ context.Context, d time.Duration) error { s.elapse(d, n); return nil }
+	return cfg
 }
 
 // elapse moves the clock while except is busy; the others live on.

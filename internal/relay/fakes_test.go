@@ -286,9 +286,9 @@ func newWorld(t testing.TB, change func(*relay.Deps, *relay.Config), offers ...c
 	w := &world{t: t, store: newStore(), up: &upstream{scripts: map[string][]script{}}, clock: &clock{now: time.Unix(1_772_000_000, 0)}}
 	w.store.credit(wallet, balance)
 	var err error
-	cfg := ledger.Config{Dir: t.TempDir(), Now: time.Now}
+	cfg := ledger.Default(t.TempDir(), time.Now)
 	if _, bench := t.(*testing.B); bench {
-		cfg.ApplyEvery, cfg.SegmentBytes = time.Hour, 512<<20 // what is measured is the call, not the work after it
+		cfg.ApplyEvery, cfg.Journal.SegmentBytes = time.Hour, 512<<20 // what is measured is the call, not the work after it
 	}
 	w.book, err = ledger.Start(context.Background(), w.store, cfg)
 	if err != nil {

@@ -65,7 +65,7 @@ func TestCopyOfAJournalInUse(t *testing.T) {
 		if err := journal.Copy(dir, to); err != nil {
 			t.Fatal(err)
 		}
-		c, err := journal.Open(to, journal.Options{SegmentBytes: 4 << 10, Sync: journal.Never})
+		c, err := journal.Open(to, usual(journal.Options{SegmentBytes: 4 << 10, Sync: journal.Never}))
 		if err != nil {
 			t.Fatal(err)
 		}

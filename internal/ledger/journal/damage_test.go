@@ -68,7 +68,7 @@ func TestNoDamageGoesUnnoticed(t *testing.T) {
 			rt.Fatal(err)
 		}
 		read := func() ([]string, error) {
-			j, err := journal.Open(dir, journal.Options{SegmentBytes: 1024, Sync: journal.Always, Books: "books_1"})
+			j, err := journal.Open(dir, usual(journal.Options{SegmentBytes: 1024, Sync: journal.Always, Books: "books_1"}))
 			if err != nil {
 				return nil, err
 			}
@@ -129,7 +129,7 @@ func TestRepairGivesUpOnlyWhatIsDamaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := journal.Options{SegmentBytes: 1024, Books: "books_1"}
-	if _, err := journal.Open(dir, o); err == nil || !strings.Contains(err.Error(), "weir ledger journal inspect") {
+	if _, err := journal.Open(dir, usual(o)); err == nil || !strings.Contains(err.Error(), "weir ledger journal inspect") {
 		t.Fatalf("%v", err)
 	}
 	found, err := journal.Survey(dir)
@@ -160,7 +160,7 @@ func TestAnotherLedgersJournalIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	filled(t, dir, 3)
 	before := files(t, dir)
-	_, err := journal.Open(dir, journal.Options{Books: "books_2", Base: 1 << 40})
+	_, err := journal.Open(dir, usual(journal.Options{Books: "books_2", Base: 1 << 40}))
 	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "books_1") || !strings.Contains(err.Error(), "books_2") {
 		t.Fatalf("%v", err)
 	}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,37 +28,53 @@ const (
 	Never                // whenever the kernel likes
 )
 
-// Limits and defaults.
 const (
-	MaxRecordBytes      = 1 << 20
-	DefaultSegmentBytes = 16 << 20
-	DefaultSyncEvery    = 10 * time.Millisecond
-	DefaultMaxUnsynced  = 100 * time.Millisecond
-	maxLooseBytes       = 4 << 20 // most that Add leaves unwritten
+	MaxRecordBytes = 1 << 20
+	maxLooseBytes  = 4 << 20 // most that Add leaves unwritten
 )
+
+var policies = [...]string{Interval: "interval", Always: "always", Never: "never"}
+
+func (s Sync) String() string { return policies[s] }
+
+// UnmarshalText sets the policy by its name in the configuration.
+func (s *Sync) UnmarshalText(text []byte) error {
+	i := slices.Index(policies[:], string(text))
+	if i < 0 {
+		return fmt.Errorf("%q is not one of %s", text, strings.Join(policies[:], ", "))
+	}
+	*s = Sync(i)
+	return nil
+}
 
 // File is a file as Options.Allocate sees it.
 type File = os.File
 
-// Options of a journal. The zero value is the default.
+// Options of a journal. They begin with Default.
 type Options struct {
-	SegmentBytes int64 // size of a preallocated file; 0: DefaultSegmentBytes
-	Sync         Sync
-	SyncEvery    time.Duration // 0: DefaultSyncEvery
-	MaxUnsynced  time.Duration // under Interval, Append waits while a record that is older is not on the disk; 0: DefaultMaxUnsynced
-	Base         int64         // everything before this position is settled elsewhere: such files are removed, new records come after it
-	Books        string        // whose charges these are: files of others are refused; "": not looked at
+	Sync         Sync          `yaml:"sync"`
+	SyncEvery    time.Duration `constant:"interval"`
+	MaxUnsynced  time.Duration `constant:"max_unsynced"`            // under Interval, Append waits while a record that is older is not on the disk
+	SegmentBytes int64         `constant:"segment_bytes" as:"size"` // of a preallocated file
+
+	Base  int64  // everything before this position is settled elsewhere: such files are removed, new records come after it
+	Books string // whose charges these are: files of others are refused; "": not looked at
 	// Allocate makes a file of a size, with the blocks on the disk. nil: the operating system's way. Tests fill disks with it.
-	Allocate func(f *File, bytes int64) error
+	Allocate func(f *File, bytes int64) error `json:"-" yaml:"-"`
 	// Now reads a clock with a monotonic reading. nil: MaxUnsynced is not looked at.
-	Now func() time.Time
+	Now func() time.Time `json:"-" yaml:"-"`
 	// DataSync forces written data of a file to the disk. nil: the operating system's way. Tests stall it.
-	DataSync func(f *File) error
+	DataSync func(f *File) error `json:"-" yaml:"-"`
 	// OnSyncError is called when the disk fails to store written data. May be nil.
-	OnSyncError func(error)
+	OnSyncError func(error) `json:"-" yaml:"-"`
 	// OnTorn is called when Open finds the beginning of a record that the former process was writing when it ended. It was not confirmed that it
 	// was kept, and it is passed over. May be nil.
-	OnTorn func(path string, bytes int64)
+	OnTorn func(path string, bytes int64) `json:"-" yaml:"-"`
+}
+
+// Default has the usual times and size.
+func Default() Options {
+	return Options{SyncEvery: 10 * time.Millisecond, MaxUnsynced: 100 * time.Millisecond, SegmentBytes: 16 << 20}
 }
 
 // Journal is an open log. Positions in it only grow; they are byte counts over all files since the first.
@@ -110,7 +128,19 @@ type batch struct {
 // Open opens the journal in dir, which must exist and belong to this process alone (see Claim). It finds the end of the written records,
 // accepts a record that was cut off by the end of the former process, and begins a new file there.
 func Open(dir string, o Options) (*Journal, error) {
-	o = o.withDefaults()
+	o.SegmentBytes = max(o.SegmentBytes, headBytes+frameBytes+1)
+	if o.Allocate == nil {
+		o.Allocate = allocate
+	}
+	if o.DataSync == nil {
+		o.DataSync = dataSync
+	}
+	if o.OnSyncError == nil {
+		o.OnSyncError = func(error) {}
+	}
+	if o.OnTorn == nil {
+		o.OnTorn = func(string, int64) {}
+	}
 	j := &Journal{dir: dir, o: o, next: &batch{}}
 	j.syncer = loop.New(loop.UntilWoken, j.syncRound)
 	if o.Now != nil {
@@ -144,32 +174,6 @@ func Open(dir string, o Options) (*Journal, error) {
 		j.syncer.Start()
 	}
 	return j, nil
-}
-
-func (o Options) withDefaults() Options {
-	if o.SegmentBytes == 0 {
-		o.SegmentBytes = DefaultSegmentBytes
-	}
-	o.SegmentBytes = max(o.SegmentBytes, headBytes+frameBytes+1)
-	if o.SyncEvery == 0 {
-		o.SyncEvery = DefaultSyncEvery
-	}
-	if o.MaxUnsynced == 0 {
-		o.MaxUnsynced = DefaultMaxUnsynced
-	}
-	if o.Allocate == nil {
-		o.Allocate = allocate
-	}
-	if o.DataSync == nil {
-		o.DataSync = dataSync
-	}
-	if o.OnSyncError == nil {
-		o.OnSyncError = func(error) {}
-	}
-	if o.OnTorn == nil {
-		o.OnTorn = func(string, int64) {}
-	}
-	return o
 }
 
 // Append writes rec, which must not be empty, and returns when it is with the kernel, or on the disk under Always.

@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -17,9 +18,16 @@ import (
 	"weir/internal/ledger/journal"
 )
 
+// usual has the default where a test sets nothing.
+func usual(o journal.Options) journal.Options {
+	d := journal.Default()
+	o.SyncEvery, o.MaxUnsynced, o.SegmentBytes = cmp.Or(o.SyncEvery, d.SyncEvery), cmp.Or(o.MaxUnsynced, d.MaxUnsynced), cmp.Or(o.SegmentBytes, d.SegmentBytes)
+	return o
+}
+
 func open(t testing.TB, dir string, o journal.Options) *journal.Journal {
 	t.Helper()
-	j, err := journal.Open(dir, o)
+	j, err := journal.Open(dir, usual(o))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +260,7 @@ func TestTornAtEveryByte(t *testing.T) {
 				t.Fatal(err)
 			}
 			if cut < 72 || cut < 80 && how == "rubbish" { // no crash leaves a file without its head
-				if _, err := journal.Open(sub, o); err == nil || !strings.Contains(err.Error(), "weir ledger journal repair") {
+				if _, err := journal.Open(sub, usual(o)); err == nil || !strings.Contains(err.Error(), "weir ledger journal repair") {
 					t.Fatalf("cut at %d: %v", cut, err)
 				}
 				continue
@@ -326,7 +334,7 @@ func TestRecordsOfZeros(t *testing.T) {
 			}
 			torn := 0
 			o.OnTorn = func(_ string, bytes int64) { torn = int(bytes) }
-			j, err := journal.Open(sub, o)
+			j, err := journal.Open(sub, usual(o))
 			if c.hole {
 				if err == nil || !strings.Contains(err.Error(), "weir ledger journal repair") {
 					t.Errorf("%d zeros, %s: %v", size, c.how, err)
@@ -523,7 +531,7 @@ func TestInspectChangesNothing(t *testing.T) {
 // FuzzOpen feeds rubbish as a file: whatever is in it, opening ends, and what is appended afterwards is read.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
-	j, err := journal.Open(dir, journal.Options{SegmentBytes: 300, Sync: journal.Never})
+	j, err := journal.Open(dir, usual(journal.Options{SegmentBytes: 300, Sync: journal.Never}))
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -546,7 +554,7 @@ func FuzzOpen(f *testing.F) {
 			t.Fatal(err)
 		}
 		_, seen := journal.Inspect(dir, 0)
-		j, err := journal.Open(dir, journal.Options{SegmentBytes: 300, Sync: journal.Never})
+		j, err := journal.Open(dir, usual(journal.Options{SegmentBytes: 300, Sync: journal.Never}))
 		if (err == nil) != (seen == nil) {
 			t.Fatalf("Inspect says %v, Open %v", seen, err)
 		}

@@ -16,12 +16,12 @@ func TestAppendWaitsForAStalledDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var stalled atomic.Bool
 		release := make(chan struct{})
-		j, err := journal.Open(t.TempDir(), journal.Options{SegmentBytes: 4096, Now: time.Now, DataSync: func(f *os.File) error {
+		j, err := journal.Open(t.TempDir(), usual(journal.Options{SegmentBytes: 4096, Now: time.Now, DataSync: func(f *os.File) error {
 			if stalled.Load() {
 				<-release
 			}
 			return nil
-		}})
+		}}))
 		if err != nil {
 			t.Fatal(err)
 		}

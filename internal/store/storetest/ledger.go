@@ -156,8 +156,10 @@ func (d *books) topUp(wallet string, amount money.Nano) {
 
 // config of a node whose goroutines do nothing by themselves: the test moves it.
 func (d *books) config(dir string) ledger.Config {
-	return ledger.Config{Dir: dir, Now: d.clock.Now, Sync: journal.Never, SegmentBytes: 64 << 10, ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
-		Wait: func(_ context.Context, wait time.Duration) error { d.clock.Advance(wait); return nil }}
+	cfg := ledger.Default(dir, d.clock.Now)
+	cfg.Journal.Sync, cfg.Journal.SegmentBytes, cfg.ApplyEvery, cfg.TickEvery = journal.Never, 64<<10, time.Hour, time.Hour
+	cfg.Wait = func(_ context.Context, wait time.Duration) error { d.clock.Advance(wait); return nil }
+	return cfg
 }
 
 func (d *books) start(cfg ledger.Config) *ledger.Book {
@@ -1445,7 +1447,7 @@ func awkwardCall(t *testing.T, d *books) {
 func largestCall(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
-	cfg.SegmentBytes = 2 << 20
+	cfg.Journal.SegmentBytes = 2 << 20
 	b := d.start(cfg)
 	text := strings.Repeat("\x00я\xff", 1<<18)
 	c := d.call(w, "key_1", ruble)

@@ -67,8 +67,8 @@ func diskFull(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	var full atomic.Bool
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
-	cfg.SegmentBytes = 4096
-	cfg.Allocate = func(f *journal.File, n int64) error {
+	cfg.Journal.SegmentBytes = 4096
+	cfg.Journal.Allocate = func(f *journal.File, n int64) error {
 		if full.Load() {
 			return syscall.ENOSPC
 		}

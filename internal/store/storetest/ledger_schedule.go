@@ -113,7 +113,7 @@ func (m *model) day() string    { return m.now().Format(time.DateOnly) }
 
 func (m *model) config(n *modelNode) ledger.Config {
 	cfg := m.desk.config(filepath.Join(m.dir, fmt.Sprint("node", n.n)))
-	cfg.Sync, cfg.SegmentBytes = journal.Never, 4096
+	cfg.Journal.Sync, cfg.Journal.SegmentBytes = journal.Never, 4096
 	cfg.Wait = func(_ context.Context, wait time.Duration) error { // meanwhile the others live on
 		m.desk.clock.Advance(wait)
 		for _, other := range m.nodes {

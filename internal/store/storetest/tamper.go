@@ -216,7 +216,9 @@ func kept(t *testing.T, b Books) Books {
 	if _, err := ledger.Adjust(ctx, b.Store.Ledger, ledger.Adjustment{Wallet: "wal_1", ID: "1", Amount: -3, Reason: "a slip", Actor: by}, at); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(ctx, b.Store.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
+	cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), func() time.Time { return at })
+	cfg.Journal.Sync = journal.Never
+	book, err := ledger.Start(ctx, b.Store.Ledger, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

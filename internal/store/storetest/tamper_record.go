@@ -115,7 +115,9 @@ func keptPriced(t *testing.T, b Books) Books {
 	if _, err := ledger.Credit(t.Context(), b.Store.Ledger, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "9", Amount: 10 * c.Cost}, at); err != nil {
 		t.Fatal(err)
 	}
-	book, err := ledger.Start(t.Context(), b.Store.Ledger, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
+	cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), func() time.Time { return at })
+	cfg.Journal.Sync = journal.Never
+	book, err := ledger.Start(t.Context(), b.Store.Ledger, cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
