@@ -324,11 +324,11 @@ func catalogRoutes(e Editor) []operation.Operation {
 	o := catalogOperations{e}
 	return append([]operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/catalog", ID: "getAdminCatalog", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/catalog", ID: "getAdminCatalog", Access: operation.Operating, Tag: "administration",
 			Summary: "Show the catalog's version, the current rate, and the origin of each provider and endpoint", Answer: "The catalog for administrators",
 		}, o.show),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/catalog/history", ID: "getAdminHistory", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/catalog/history", ID: "getAdminHistory", Access: operation.Operating, Tag: "administration",
 			Summary: "List the changes at run time, newest first", Answer: "The changes",
 		}, o.history),
 	}, append(providerRoutes(o), endpointRoutes(o)...)...)
@@ -338,7 +338,7 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 	const merged = "Members are merged into the provider's row in the database; null unsets."
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/providers", ID: "listAdminProviders", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/providers", ID: "listAdminProviders", Access: operation.Operating, Tag: "administration",
 			Summary: "List all providers, including disabled ones", Answer: "The providers",
 		}, o.providers),
 		operation.Of(operation.Operation{
@@ -352,7 +352,7 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 			return provider(b, id)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/providers/{id}", ID: "getAdminProvider", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/providers/{id}", ID: "getAdminProvider", Access: operation.Operating, Tag: "administration",
 			Summary: "Describe one provider", Answer: "The provider",
 		}, func(ctx context.Context, _ *operation.Call, in *providerID) (out operation.Data[AdminProvider], err error) {
 			b, err := o.Built(ctx)
@@ -384,7 +384,7 @@ func endpointRoutes(o catalogOperations) []operation.Operation {
 	const merged = "Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database."
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/endpoints", ID: "listAdminEndpoints", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/endpoints", ID: "listAdminEndpoints", Access: operation.Operating, Tag: "administration",
 			Summary: "List endpoints with the prices of calls", Answer: "The endpoints by id",
 		}, o.endpoints),
 		operation.Of(operation.Operation{
@@ -399,7 +399,7 @@ func endpointRoutes(o catalogOperations) []operation.Operation {
 			return endpoint(b, id)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/endpoints/{id}", ID: "getAdminEndpoint", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/endpoints/{id}", ID: "getAdminEndpoint", Access: operation.Operating, Tag: "administration",
 			Summary: "Describe one endpoint", Answer: "The endpoint",
 		}, func(ctx context.Context, _ *operation.Call, in *endpointID) (out operation.Data[AdminEndpoint], err error) {
 			b, err := o.Built(ctx)

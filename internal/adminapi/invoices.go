@@ -297,7 +297,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 	o := invoiceOperations{m}
 	return append(actOperations(o),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/invoices", ID: "listAllInvoices", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/invoices", ID: "listAllInvoices", Access: operation.Operating, Tag: "administration",
 			Summary: "Invoices of all accounts, the newest first", Answer: "One page",
 		}, o.list),
 		operation.Of(operation.Operation{
@@ -307,7 +307,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 			Description: "The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.",
 		}, o.statement),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/invoices/{id}", ID: "getAnyInvoice", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/invoices/{id}", ID: "getAnyInvoice", Access: operation.Operating, Tag: "administration",
 			Summary: "An invoice of any account with what arrived for it", Answer: "The invoice",
 		}, o.get),
 		operation.Of(operation.Operation{
@@ -325,7 +325,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 			Example: `{"amount": "500", "reference": "4712", "date": "2026-01-31", "reason": "asked for by letter"}`,
 		}, o.paidBack),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/invoices/{id}/pdf", ID: "getAnyInvoiceDocument", Access: operation.Administration, Tag: "administration", Media: "application/pdf",
+			Method: "GET", Path: "/api/admin/invoices/{id}/pdf", ID: "getAnyInvoiceDocument", Access: operation.Operating, Tag: "administration", Media: "application/pdf",
 			Summary: "An invoice of any account as a document", Answer: "PDF, A4",
 		}, func(ctx context.Context, _ *operation.Call, in *invoiceID) (operation.File, error) {
 			return accountapi.InvoiceDocument(ctx, m, in.ID, "")
@@ -335,7 +335,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 func actOperations(o invoiceOperations) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/acts", ID: "listAllActs", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/acts", ID: "listAllActs", Access: operation.Operating, Tag: "administration",
 			Summary: "Acts of all accounts, the newest month first", Answer: "One page",
 		}, o.acts),
 		operation.Of(operation.Operation{
@@ -343,7 +343,7 @@ func actOperations(o invoiceOperations) []operation.Operation {
 			Summary: "Make the acts of all accounts up to a month", Answer: "The acts that were made", Example: `{"month": "2026-01"}`,
 		}, o.makeActs),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/acts/{id}/pdf", ID: "getAnyActDocument", Access: operation.Administration, Tag: "administration", Media: "application/pdf",
+			Method: "GET", Path: "/api/admin/acts/{id}/pdf", ID: "getAnyActDocument", Access: operation.Operating, Tag: "administration", Media: "application/pdf",
 			Summary: "An act of any account as a document", Answer: "PDF, A4",
 		}, func(ctx context.Context, _ *operation.Call, in *actID) (operation.File, error) {
 			return accountapi.ActDocument(ctx, o.m, in.ID, "")

@@ -47,7 +47,7 @@ type refundInput struct {
 func payments(s *payment.Service) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/payments", ID: "listAllPayments", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/payments", ID: "listAllPayments", Access: operation.Operating, Tag: "administration",
 			Summary: "Payments of all accounts, the newest first", Answer: "One page",
 		}, func(ctx context.Context, _ *operation.Call, in *listPayments) (accountapi.List[AnyPayment], error) {
 			s, err := accountapi.PaymentsOf(s)

@@ -115,7 +115,7 @@ func rateRoutes(e Editor) []operation.Operation {
 	o := catalogOperations{e}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/rates", ID: "listAdminRates", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/rates", ID: "listAdminRates", Access: operation.Operating, Tag: "administration",
 			Summary: "List the rates and margins that were set or fetched, newest first", Answer: "The rates",
 		}, o.rates),
 		operation.Of(operation.Operation{

@@ -47,7 +47,7 @@ type vouchersID struct {
 func vouchers(m *voucher.Manager) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/vouchers", ID: "listVouchers", Access: operation.Administration, Tag: "administration",
+			Method: "GET", Path: "/api/admin/vouchers", ID: "listVouchers", Access: operation.Operating, Tag: "administration",
 			Summary: "Batches of vouchers, the newest first", Answer: "One page",
 		}, func(ctx context.Context, _ *operation.Call, in *accountapi.PageOf) (accountapi.List[Vouchers], error) {
 			return accountapi.Paged(ctx, *in, m.Batches, func(b *voucher.Batch) (Vouchers, string) { return vouchersOf(b), b.ID })

@@ -290,7 +290,7 @@ func TestAdminRefusesBodies(t *testing.T) {
 	}
 }
 
-// Only an administrator's management key opens these routes, and on the public listener only where that is configured.
+// Only those who run the gateway get in. On the public listener their browsers do, and their keys only where that is configured.
 func TestAdminDoors(t *testing.T) {
 	t.Parallel()
 	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI, c.FailedAuthPerMinute = true, 1000 }, withEditor(t))
@@ -316,9 +316,12 @@ func TestAdminDoors(t *testing.T) {
 		if err := n.users.SetRole(t.Context(), boris.ID, role, by); err != nil {
 			t.Fatal(err)
 		}
-		r := n.do("GET", "/api/admin/catalog", "", "Authorization", "Bearer "+theirs)
-		if (r.StatusCode == 200) != (role == apikey.Administrator) {
+		if r := n.do("GET", "/api/admin/catalog", "", "Authorization", "Bearer "+theirs); r.StatusCode != 200 {
 			t.Errorf("%s: status %d", role, r.StatusCode)
+		}
+		r := n.do("POST", "/api/admin/providers", `{"id":"hut-of-`+string(role)+`","base_url":"https://hut.example/v1"}`, "Authorization", "Bearer "+theirs)
+		if want := map[apikey.Role]int{apikey.Operator: 403, apikey.Administrator: 201}[role]; r.StatusCode != want {
+			t.Errorf("%s adds a provider: status %d, want %d", role, r.StatusCode, want)
 		}
 	}
 

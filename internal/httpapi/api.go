@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -171,16 +172,7 @@ func New(d Deps, c Config) *API {
 	}
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
 	a.disk = newDisk(&a.cfg, d.FreeDisk)
-	var outside, inside []*Route
-	for _, r := range a.routes {
-		if r.access == administration {
-			inside = append(inside, r)
-		}
-		if r.access != administration || c.AdminAPI {
-			outside = append(outside, r)
-		}
-	}
-	a.table, a.inner = newRouteTable(outside), newRouteTable(inside)
+	a.table, a.inner = newRouteTable(a.routes), newRouteTable(slices.DeleteFunc(slices.Clone(a.routes), func(r *Route) bool { return !r.inner() }))
 	for _, r := range a.routes {
 		r.metrics = d.Metrics.route(r.Method + " " + r.Pattern)
 	}
@@ -335,6 +327,9 @@ func (x *request) serve() error {
 		return x.preflight()
 	}
 	route, values, allow := x.table.find(x.r.Method, x.r.URL)
+	if x.concealed(route) {
+		route, allow = nil, nil
+	}
 	if route != nil && route.envelope == messagesEnvelope || route == nil && ofMessages(x.r) {
 		x.w.Header()["Request-Id"] = x.idHeader[:] // the name that SDKs of this style read
 	}
@@ -367,6 +362,13 @@ func (x *request) serve() error {
 		defer x.visit.Leave()
 	}
 	return route.handle(x)
+}
+
+// concealed reports whether a route is not there for this request: on the public listener, those who run the gateway use their browsers, and their
+// keys only where that is configured. No stranger learns which of these routes exist.
+func (x *request) concealed(route *Route) bool {
+	inner := route != nil && route.inner() || route == nil && strings.HasPrefix(x.r.URL.Path, "/api/admin/")
+	return inner && x.table == x.api.table && !x.api.cfg.AdminAPI && x.sessionToken() == ""
 }
 
 // checkHead refuses heads that are too large in ways that net/http does not count.

@@ -38,7 +38,9 @@ func (x *request) authorize() error {
 	case x.route.access == management && !caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key.")
 	case x.route.access == administration && (!caller.Management || caller.Role != apikey.Administrator):
-		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key of an administrator.")
+		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route is for administrators: it needs a management key or the sign-in of one.")
+	case x.route.access == operating && (!caller.Management || !caller.Role.Operates()):
+		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route is for operators: it needs a management key or the sign-in of one.")
 	case x.route.access == inference && caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "A management key cannot call models. Use an API key.")
 	case x.route.access == inference:

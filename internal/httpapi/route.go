@@ -19,6 +19,7 @@ const (
 	management     = operation.Management
 	unlimited      = operation.Unlimited
 	administration = operation.Administration
+	operating      = operation.Operating
 	visiting       = operation.Visiting
 	signedIn       = operation.SignedIn
 	notifying      = operation.Notifying
@@ -53,8 +54,11 @@ const (
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
 // of an overload. Neither do the small forms of a sign-in and notifications, which are counted by address.
 func (r *Route) admitted() bool {
-	return (r.body != nil || r.asks) && r.access != administration && r.access != visiting && r.access != signedIn && r.access != notifying && r.access != linked
+	return (r.body != nil || r.asks) && !r.inner() && r.access != visiting && r.access != signedIn && r.access != notifying && r.access != linked
 }
+
+// inner reports whether the route is for those who run the gateway.
+func (r *Route) inner() bool { return r.access == administration || r.access == operating }
 
 // rated reports whether requests use the allowances of their key.
 func (r *Route) rated() bool { return r.body != nil && (r.access == inference || r.access == anyKey) }

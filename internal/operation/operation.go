@@ -31,7 +31,8 @@ const (
 	Inference                    // an API key
 	Management                   // a session or a management key
 	Unlimited                    // public and never refused: health
-	Administration               // a management key of an administrator; not on the public listener unless it is configured
+	Administration               // an administrator: a session or a management key; the public listener takes the key where that is configured
+	Operating                    // likewise, for operators, too
 	Visiting                     // anybody's browser, from a page of ours: what surrounds a sign-in
 	SignedIn                     // a person's browser
 	Notifying                    // another service's server, known by its address

@@ -262,7 +262,7 @@ func (w *writer) json(t reflect.Type) map[string]*huma.MediaType {
 func security(a operation.Access) []map[string][]string {
 	bearer, session, none := map[string][]string{"bearer": {}}, map[string][]string{"session": {}}, map[string][]string{}
 	switch a {
-	case operation.Management, operation.Administration:
+	case operation.Management, operation.Administration, operation.Operating:
 		return []map[string][]string{bearer, session}
 	case operation.SignedIn:
 		return []map[string][]string{session}
