@@ -104,7 +104,7 @@ type unchanged struct {
 func newUnchanged(t *testing.T) *unchanged {
 	t.Helper()
 	w := &unchanged{cfg: config.Default()}
-	w.cfg.Upstream.MaxResponseBytes, w.cfg.Upstream.MaxStreamBytes = 2<<20, 4<<20 // sizes are not times: the bombs need not be large
+	w.cfg.Upstream.Limits.Whole, w.cfg.Upstream.Limits.Stream = 2<<20, 4<<20 // sizes are not times: the bombs need not be large
 	listener, simulator := newPipes(), sim.New(sim.Config{})
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = simulator.Serve(listener) })
@@ -186,16 +186,16 @@ func (w *unchanged) ask(t *testing.T, c *apptest.Cell, stream, reasons bool, fau
 // silences are how long a provider may send nothing while another can be asked, when it is the last one, and how long an answer may take.
 func (w *unchanged) silences(stream, reasons bool) (leave, last, whole time.Duration) {
 	u := &w.cfg.Upstream
-	l := &u.LeaveAfter
+	l := &u.Leave
 	switch {
 	case stream && reasons:
-		return l.StreamReasoning, u.StreamFirstByteTimeout, u.StreamTotalTimeout
+		return l.StreamReasoning, u.StreamFirstByte, u.StreamTotal
 	case stream:
-		return l.Stream, u.StreamFirstByteTimeout, u.StreamTotalTimeout
+		return l.Stream, u.StreamFirstByte, u.StreamTotal
 	case reasons:
-		return l.WholeReasoning, u.FirstByteTimeout, u.TotalTimeout
+		return l.WholeReasoning, u.FirstByte, u.Total
 	}
-	return l.Whole, u.FirstByteTimeout, u.TotalTimeout
+	return l.Whole, u.FirstByte, u.Total
 }
 
 // With the settings as they are, whatever a provider does: a second one is asked in time, unless the client has begun to read the first one's
@@ -260,17 +260,17 @@ func TestTheLastSilentProviderHasItsTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newUnchanged(t)
-		u, l := &w.cfg.Upstream, &w.cfg.Upstream.LeaveAfter
+		u, l := &w.cfg.Upstream, &w.cfg.Upstream.Leave
 		for _, c := range []struct {
 			stream, reasons bool
 			silent          int // providers
 			took            time.Duration
 		}{
-			{false, true, 3, l.WholeReasoning + u.FirstByteTimeout}, // the third cannot be asked within the budget
-			{false, false, 3, 2*l.Whole + u.FirstByteTimeout},
-			{false, false, 5, 2*l.Whole + u.FirstByteTimeout},
-			{true, false, 3, 2*l.Stream + u.StreamFirstByteTimeout},
-			{true, true, 3, 2*l.StreamReasoning + u.StreamFirstByteTimeout},
+			{false, true, 3, l.WholeReasoning + u.FirstByte}, // the third cannot be asked within the budget
+			{false, false, 3, 2*l.Whole + u.FirstByte},
+			{false, false, 5, 2*l.Whole + u.FirstByte},
+			{true, false, 3, 2*l.Stream + u.StreamFirstByte},
+			{true, true, 3, 2*l.StreamReasoning + u.StreamFirstByte},
 		} {
 			if _, took, err := w.ask(t, &apptest.Cell{Fault: "u3"}, c.stream, c.reasons, c.silent, false); err == nil || err.Kind != fault.Timeout || took < c.took || took > c.took+time.Second {
 				t.Errorf("%+v: %v, after %v", c, err, took)
@@ -282,6 +282,6 @@ func TestTheLastSilentProviderHasItsTime(t *testing.T) {
 // in reports whether something took as long as a silence may last, or as long as one after the header.
 func (w *unchanged) in(took, silence time.Duration) bool {
 	const slack = time.Second // the simulator's own, and that of a back-off
-	idle := w.cfg.Upstream.IdleTimeout
+	idle := w.cfg.Upstream.Idle
 	return took >= silence && took < silence+slack || idle < silence && took >= idle && took < idle+slack
 }

@@ -7,7 +7,6 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/config"
-	"weir/internal/dialect"
 	"weir/internal/dialect/all"
 	"weir/internal/fault"
 	"weir/internal/history"
@@ -32,19 +31,9 @@ func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger
 func patience(cfg *config.Config, d time.Duration) time.Duration { return max(d, cfg.Ledger.StoreFor) }
 
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
-	u := cfg.Upstream
-	return upstream.Config{
-		Dialects: all.Dialects(),
-		Timeouts: upstream.Timeouts{
-			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
-			Leave: upstream.Leave(u.LeaveAfter),
-			Idle:  u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
-		},
-		Limits: dialect.Limits{
-			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes), Requests: int(u.ConnectionRequests),
-		},
-		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
-	}
+	u := cfg.Upstream.Config
+	u.Dialects, u.HTTP2, u.Redactor, u.Standard, u.Fetcher = all.Dialects(), cfg.HTTP2(), r, cfg.Upstream.HTTPClient == "standard", newFetch(&cfg.Fetch)
+	return u
 }
 
 func historyConfig(cfg config.Config, now func() time.Time, log *slog.Logger) history.Config {
@@ -85,7 +74,7 @@ func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, 
 		}
 		return err == nil && c.Settled, err
 	}
-	c.KeepFor, c.RunFor = i.KeepFor, max(cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout)+cfg.Relay.AttemptBudget+time.Minute
+	c.KeepFor, c.RunFor = i.KeepFor, max(cfg.Upstream.Total, cfg.Upstream.StreamTotal)+cfg.Relay.AttemptBudget+time.Minute
 	c.MaxBytes, c.Bounds = int(i.MaxAnswerBytes), idempotency.Bounds{Entries: int(i.MaxAnswersPerUser), Bytes: int64(i.MaxBytesPerUser)}
 	c.Report = func(what string, err error) { log.Error(what, "error", err) }
 	return c

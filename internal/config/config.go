@@ -16,6 +16,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
+	"weir/internal/upstream"
 	"weir/internal/video"
 )
 
@@ -164,24 +165,10 @@ type Store struct {
 	Retention time.Duration `yaml:"retention"`
 }
 
-// Upstream bounds the time and size of providers' responses.
+// Upstream is how providers are called.
 type Upstream struct {
-	ConnectTimeout         time.Duration `yaml:"connect_timeout"`
-	TLSTimeout             time.Duration `constant:"tls_timeout"`
-	FirstByteTimeout       time.Duration `yaml:"first_byte_timeout"`
-	StreamFirstByteTimeout time.Duration `yaml:"stream_first_byte_timeout"`
-	LeaveAfter             LeaveAfter    `constant:"leave_after"`
-	IdleTimeout            time.Duration `yaml:"idle_timeout"`
-	LingerTimeout          time.Duration `constant:"linger_timeout"`
-	TotalTimeout           time.Duration `yaml:"total_timeout"`
-	StreamTotalTimeout     time.Duration `yaml:"stream_total_timeout"`
-	MaxResponseBytes       Size          `yaml:"max_response_bytes"`
-	MaxStreamBytes         Size          `constant:"max_stream_bytes"`
-	SSEMaxLineBytes        Size          `constant:"sse_max_line_bytes"`
-	MaxHeaderBytes         Size          `constant:"max_header_bytes"`
-	ConnectionRequests     int64         `constant:"connection_requests"`
-	ConnectionAge          time.Duration `constant:"connection_age"`
-	HTTPClient             string        `yaml:"http_client"` // "own", "standard"
+	upstream.Config `yaml:",inline"`
+	HTTPClient      string `yaml:"http_client"` // "own", "standard"
 }
 
 // Stream configures the streams to clients.
@@ -199,16 +186,6 @@ type Shaping struct {
 	MaxTime              time.Duration `constant:"max_time"`
 	MaxCPU               time.Duration `constant:"max_cpu"`      // of the processes that read the files of one call
 	MaxMemoryBytes       Size          `yaml:"max_memory_bytes"` // of one such process
-}
-
-// LeaveAfter is after which silence a provider is left while another endpoint can be asked.
-type LeaveAfter struct {
-	Stream          time.Duration `constant:"stream"`
-	StreamReasoning time.Duration `constant:"stream_reasoning"`
-	Whole           time.Duration `constant:"whole"`
-	WholeReasoning  time.Duration `constant:"whole_reasoning"`
-	Quick           time.Duration `constant:"quick"`
-	Media           time.Duration `constant:"media"`
 }
 
 // Relay bounds one call.
@@ -716,18 +693,11 @@ func Default() Config {
 				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second,
 			},
 		},
-		DataDir: "./weir-data",
-		Journal: journal.Default(),
-		Ledger:  ledger.Default("", nil),
-		Upstream: Upstream{
-			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
-			LeaveAfter:  LeaveAfter{Stream: 30 * time.Second, StreamReasoning: 90 * time.Second, Whole: 120 * time.Second, WholeReasoning: 240 * time.Second, Quick: 30 * time.Second, Media: 180 * time.Second},
-			IdleTimeout: 120 * time.Second, LingerTimeout: 2 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
-			MaxResponseBytes: 16 << 20, MaxStreamBytes: 256 << 20, SSEMaxLineBytes: 4 << 20, MaxHeaderBytes: 64 << 10,
-			ConnectionRequests: 1000, ConnectionAge: 10 * time.Minute,
-			HTTPClient: "own",
-		},
-		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
+		DataDir:  "./weir-data",
+		Journal:  journal.Default(),
+		Ledger:   ledger.Default("", nil),
+		Upstream: Upstream{Config: upstream.Default(), HTTPClient: "own"},
+		Stream:   Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
 		Relay: Relay{
 			MaxAttempts: 6, AttemptBudget: 360 * time.Second, MaxInFlight: health.Default(nil).MaxInFlight, RetryPercent: 20, StickyFor: 10 * time.Minute,
 			SliceTokens: 2048, HostedCalls: 3, DefaultOutputTokens: 16384,

@@ -47,7 +47,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 func TestProxyWaitsForSilentAnswers(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
-	longest := c.Relay.AttemptBudget + c.Upstream.TotalTimeout
+	longest := c.Relay.AttemptBudget + c.Upstream.Total
 	setting := regexp.MustCompile(`proxy_read_timeout (\w+);`)
 	for _, file := range []string{"../../packaging/nginx/weir.conf", "../../docs/operating.md"} {
 		text, err := os.ReadFile(file)

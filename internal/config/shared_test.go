@@ -87,16 +87,11 @@ func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 
 // leaves calls f for each setting outside of lists and maps.
 func leaves(of reflect.Type, path string, f func(path string, of reflect.Type)) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-		if name == "" || !field.IsExported() {
+	for name, field := range config.Settings(of) {
+		if field.Kind() == reflect.Struct {
+			leaves(field, path+name+".", f)
 			continue
 		}
-		if field.Type.Kind() == reflect.Struct {
-			leaves(field.Type, path+name+".", f)
-			continue
-		}
-		f(path+name, field.Type)
+		f(path+name, field)
 	}
 }

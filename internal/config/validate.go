@@ -115,7 +115,7 @@ func (k *checker) values() {
 	k.fetch()
 	k.video()
 	k.batch()
-	if longest := max(c.Upstream.FirstByteTimeout, c.Upstream.StreamFirstByteTimeout); c.Relay.AttemptBudget <= longest {
+	if longest := max(c.Upstream.FirstByte, c.Upstream.StreamFirstByte); c.Relay.AttemptBudget <= longest {
 		k.fail("relay.attempt_budget", "it must be longer than upstream.first_byte_timeout and stream_first_byte_timeout (%s), or no other provider is asked after one that is silent", longest)
 	}
 	if len(c.Pricing.Version) > maxVersion {
@@ -495,10 +495,10 @@ func (k *checker) durations() {
 	}{
 		{"server.timeouts.body_total", int64(c.Server.Timeouts.BodyTotal)}, {"server.timeouts.keep_alive", int64(c.Server.Timeouts.KeepAlive)},
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
-		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)},
-		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
-		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
-		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
+		{"upstream.connect_timeout", int64(c.Upstream.Connect)},
+		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByte)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByte)},
+		{"upstream.idle_timeout", int64(c.Upstream.Idle)}, {"upstream.total_timeout", int64(c.Upstream.Total)},
+		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotal)}, {"upstream.max_response_bytes", c.Upstream.Limits.Whole},
 		{"stream.keepalive_interval", int64(c.Stream.KeepaliveInterval)},
 		{"relay.attempt_budget", int64(c.Relay.AttemptBudget)},
 	} {

@@ -252,14 +252,19 @@ func (a *Answer) Holds(n int) {
 	}
 }
 
-// Limits bound the memory and the length of an answer, in bytes. A field that is zero takes the default.
+// Limits bound the memory and the length of an answer, in bytes.
 type Limits struct {
-	Whole    int64 // body of a whole answer, after decompression; 16 MiB
-	Stream   int64 // body of a stream; 256 MiB
-	Line     int   // one SSE line and one SSE event; 4 MiB
-	Headers  int64 // response headers; 64 KiB
-	Requests int   // over one connection of our own client; 1000
-	Media    int64 // body of a whole answer to a task, after decompression, and of a file that an answer names by address; 64 MiB
+	Whole    int64 `yaml:"max_response_bytes" as:"size"`     // body of a whole answer, after decompression
+	Stream   int64 `constant:"max_stream_bytes" as:"size"`   // body of a stream
+	Line     int   `constant:"sse_max_line_bytes" as:"size"` // one SSE line and one SSE event
+	Headers  int64 `constant:"max_header_bytes" as:"size"`   // response headers
+	Requests int   `constant:"connection_requests"`          // over one connection of our own client
+	Media    int64 // body of a whole answer to a task, after decompression, and of a file that an answer names by address
+}
+
+// DefaultLimits are the usual ones.
+func DefaultLimits() Limits {
+	return Limits{Whole: 16 << 20, Stream: 256 << 20, Line: 4 << 20, Headers: 64 << 10, Requests: 1000, Media: 64 << 20}
 }
 
 // Authorizer is a Dialect whose requests may need more than a fixed header field as credential: a token that is fetched, or a signature.
@@ -283,21 +288,4 @@ func (call *Call) Reader() (io.ReadCloser, int64) {
 	}
 	r, size := call.Content()
 	return io.NopCloser(r), size
-}
-
-// WithDefaults replaces fields that are zero by their defaults.
-func (l Limits) WithDefaults() Limits {
-	set := func(n *int64, def int64) {
-		if *n <= 0 {
-			*n = def
-		}
-	}
-	set(&l.Whole, 16<<20)
-	set(&l.Stream, 256<<20)
-	set(&l.Headers, 64<<10)
-	set(&l.Media, 64<<20)
-	if l.Line <= 0 {
-		l.Line = 4 << 20
-	}
-	return l
 }

@@ -97,8 +97,8 @@ var rules = map[string]rule{
 	"internal/backup":           {layer: domain, files: true},
 	"internal/relay":            {layer: relaying},
 
-	// Edges have their own types for settings, so that a package can be used without the whole configuration.
-	"internal/config":                  {layer: edge, beside: []string{"internal/catalog/builtin"}, users: []layer{wiring, command}},
+	// Packages have their own types for settings, so that they can be used without the whole configuration, which is made of these types.
+	"internal/config":                  {layer: edge, beside: []string{"internal/catalog/builtin", "internal/fetch", "internal/httpapi", "internal/plugin", "internal/upstream"}, users: []layer{wiring, command}},
 	"internal/catalog/builtin":         {layer: edge},
 	"internal/rate/cbr":                {layer: edge},
 	"internal/catalog/importer":        {layer: edge, beside: []string{"internal/catalog/builtin"}},

@@ -78,7 +78,7 @@ func TestWithoutLimits(t *testing.T) {
 		"Bedrock, anthropics/claude-code#1466": {
 			`{"message":"Too many tokens, please wait before trying again."}`, `{"message":"Too many tokens, please wait before trying again."}`},
 	} {
-		c0, ep := New(Config{}), &catalog.Endpoint{Provider: &catalog.Provider{Name: "P"}}
+		c0, ep := New(Default()), &catalog.Endpoint{Provider: &catalog.Provider{Name: "P"}}
 		show := func(kind fault.Kind) string {
 			return c0.polish(ep, &fault.Error{Kind: kind, Upstream: &fault.Upstream{Raw: c[0]}}).Upstream.Raw
 		}
@@ -99,7 +99,7 @@ func TestWithoutLimits(t *testing.T) {
 // Numbers that a client can do something about stay.
 func TestNumbersOfRequestsStay(t *testing.T) {
 	t.Parallel()
-	c := New(Config{})
+	c := New(Default())
 	ep := &catalog.Endpoint{Provider: &catalog.Provider{Name: "P"}}
 	for _, text := range []string{
 		"This model's maximum context length is 128000 tokens. However, you requested 130000 tokens (2000 in the messages, 128000 in the completion).",

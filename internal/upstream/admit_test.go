@@ -287,7 +287,7 @@ func TestYandex(t *testing.T) {
 		seen.Store(&r.Header)
 	}))
 	t.Cleanup(srv.Close)
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
 	for _, tc := range []struct{ name, key, want string }{
 		{"an API key", "AQVN-api-key", "Api-Key AQVN-api-key"}, {"a token", "t1.ready", "Bearer t1.ready"}, {"a key file", account("a"), "Bearer t1.ready"},
@@ -321,7 +321,7 @@ func TestVertex(t *testing.T) {
 		s.ServeHTTP(w, r)
 	}))
 	t.Cleanup(srv.Close)
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"gemini": new(gemini.Dialect)}})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"gemini": new(gemini.Dialect)}})
 	t.Cleanup(c.Close)
 	ep := endpoint("")
 	ep.Provider.BaseURL = srv.URL + "/v1/projects/p/locations/europe-west1/publishers/google"

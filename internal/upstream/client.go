@@ -20,29 +20,29 @@ import (
 	"weir/internal/upstream/h1"
 )
 
-// Timeouts bound the phases of an attempt. A field that is zero takes the default.
+// Timeouts bound the phases of an attempt.
 type Timeouts struct {
-	Connect         time.Duration // TCP; 5 s
-	TLS             time.Duration // handshake; 5 s
-	FirstByte       time.Duration // until the response headers of a whole answer; 300 s
-	StreamFirstByte time.Duration // the same for a stream; 120 s
-	Leave           Leave         // when a provider is left for another
-	Idle            time.Duration // while waiting for the next bytes of a body; 120 s
-	Total           time.Duration // a whole answer from start to end; 600 s
-	StreamTotal     time.Duration // the same for a stream; 1800 s
-	Linger          time.Duration // for usage and the end mark, once every choice of a stream has ended; 2 s
-	Connection      time.Duration // age at which a connection of our own client is no longer used; 10 min
+	Connect         time.Duration `yaml:"connect_timeout"`           // TCP
+	TLS             time.Duration `constant:"tls_timeout"`           // handshake
+	FirstByte       time.Duration `yaml:"first_byte_timeout"`        // until the response headers of a whole answer
+	StreamFirstByte time.Duration `yaml:"stream_first_byte_timeout"` // the same for a stream
+	Leave           Leave         `constant:"leave_after"`           // when a provider is left for another
+	Idle            time.Duration `yaml:"idle_timeout"`              // while waiting for the next bytes of a body
+	Linger          time.Duration `constant:"linger_timeout"`        // for usage and the end mark, once every choice of a stream has ended
+	Total           time.Duration `yaml:"total_timeout"`             // a whole answer from start to end
+	StreamTotal     time.Duration `yaml:"stream_total_timeout"`      // the same for a stream
+	Connection      time.Duration `constant:"connection_age"`        // age at which a connection of our own client is no longer used
 }
 
 // Leave is after which silence, from the beginning of an attempt to the first byte of its body, a provider is left while another endpoint can
-// be asked. It never lasts longer than the time-outs that hold for the last one. A field that is zero takes the default.
+// be asked. It never lasts longer than the time-outs that hold for the last one.
 type Leave struct {
-	Stream          time.Duration // 30 s
-	StreamReasoning time.Duration // of a model that is silent while it reasons; 90 s
-	Whole           time.Duration // an answer that comes in one piece, once it is made; 120 s
-	WholeReasoning  time.Duration // 240 s
-	Quick           time.Duration // vectors, rankings, moderations; 30 s
-	Media           time.Duration // images, speech, transcriptions; 180 s
+	Stream          time.Duration `constant:"stream"`
+	StreamReasoning time.Duration `constant:"stream_reasoning"` // of a model that is silent while it reasons
+	Whole           time.Duration `constant:"whole"`            // an answer that comes in one piece, once it is made
+	WholeReasoning  time.Duration `constant:"whole_reasoning"`
+	Quick           time.Duration `constant:"quick"` // vectors, rankings, moderations
+	Media           time.Duration `constant:"media"` // images, speech, transcriptions
 }
 
 // patience is how long a provider may be silent: less while another endpoint can be asked when it is left.
@@ -87,23 +87,36 @@ func (l *Leave) after(ep *catalog.Endpoint, req *completion.Request, stream bool
 	return l.Whole
 }
 
-// Config configures a Client. Every field but Dialects may be zero.
+// Config configures a Client. It begins with Default; every other field but Dialects may be zero.
 type Config struct {
+	Timeouts `yaml:",inline"`
+	Limits   dialect.Limits `yaml:",inline"`
+
 	Dialects map[string]dialect.Dialect // by catalog.Provider.Dialect
-	Timeouts Timeouts
-	Limits   dialect.Limits
-	HTTP2    map[string]bool  // ids of the providers that may be called over HTTP/2
-	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
-	Redactor *redact.Redactor // removes the configured secrets; nil: only text that looks like a secret
-	Standard bool             // use net/http's client instead of our own
-	Fetcher  Fetcher          // reads the addresses in answers; nil: they are not read
-	Resting  func(Rest)       // gets each credential that begins to rest; may be nil
-	Now      func() time.Time // for the time that credentials are out of use; nil: the system's clock
+	HTTP2    map[string]bool            // ids of the providers that may be called over HTTP/2
+	TLS      *tls.Config                `json:"-" yaml:"-"` // base for connections, for private certificate authorities; nil: the system's
+	Redactor *redact.Redactor           // removes the configured secrets; nil: only text that looks like a secret
+	Standard bool                       // use net/http's client instead of our own
+	Fetcher  Fetcher                    // reads the addresses in answers; nil: they are not read
+	Resting  func(Rest)                 `json:"-" yaml:"-"` // gets each credential that begins to rest; may be nil
+	Now      func() time.Time           `json:"-" yaml:"-"` // for the time that credentials are out of use; nil: the system's clock
 
 	// Dial opens connections of our own client to "host:port"; nil: TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error)
+	Dial func(ctx context.Context, address string) (net.Conn, error) `json:"-" yaml:"-"`
+	// Wait is what happens between polls of a task at the provider; it fails when ctx ends first; nil: with a timer.
+	Wait func(ctx context.Context, d time.Duration) error `json:"-" yaml:"-"`
+}
 
-	Wait func(ctx context.Context, d time.Duration) error // between polls of a task at the provider; fails when ctx ends first; nil: with a timer
+// Default has the usual times and limits.
+func Default() Config {
+	return Config{
+		Timeouts: Timeouts{
+			Connect: 5 * time.Second, TLS: 5 * time.Second, FirstByte: 300 * time.Second, StreamFirstByte: 120 * time.Second,
+			Leave: Leave{Stream: 30 * time.Second, StreamReasoning: 90 * time.Second, Whole: 120 * time.Second, WholeReasoning: 240 * time.Second, Quick: 30 * time.Second, Media: 180 * time.Second},
+			Idle:  120 * time.Second, Linger: 2 * time.Second, Total: 600 * time.Second, StreamTotal: 1800 * time.Second, Connection: 10 * time.Minute,
+		},
+		Limits: dialect.DefaultLimits(),
+	}
 }
 
 // Client implements relay.Upstream over a set of dialects. It is safe for concurrent use.
@@ -122,8 +135,6 @@ type Client struct {
 
 // New makes a Client. Close ends it.
 func New(cfg Config) *Client {
-	cfg.Timeouts = cfg.Timeouts.withDefaults()
-	cfg.Limits = cfg.Limits.WithDefaults()
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -204,27 +215,4 @@ func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
 	}
 	f.Cause = withoutFetched(f.Cause, secrets)
 	return f
-}
-
-func (t Timeouts) withDefaults() Timeouts {
-	set := func(d *time.Duration, def time.Duration) {
-		if *d <= 0 {
-			*d = def
-		}
-	}
-	set(&t.Connect, 5*time.Second)
-	set(&t.TLS, 5*time.Second)
-	set(&t.FirstByte, 300*time.Second)
-	set(&t.StreamFirstByte, 120*time.Second)
-	set(&t.Leave.Stream, 30*time.Second)
-	set(&t.Leave.StreamReasoning, 90*time.Second)
-	set(&t.Leave.Whole, 120*time.Second)
-	set(&t.Leave.WholeReasoning, 240*time.Second)
-	set(&t.Leave.Quick, 30*time.Second)
-	set(&t.Leave.Media, 180*time.Second)
-	set(&t.Idle, 120*time.Second)
-	set(&t.Total, 600*time.Second)
-	set(&t.StreamTotal, 1800*time.Second)
-	set(&t.Linger, 2*time.Second)
-	return t
 }

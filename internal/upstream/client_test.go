@@ -37,7 +37,7 @@ const (
 
 func client(t testing.TB, cfg upstream.Config) *upstream.Client {
 	cfg.Dialects = map[string]dialect.Dialect{"openai": new(openai.Dialect)}
-	c := upstream.New(cfg)
+	c := upstreamtest.New(cfg)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -98,7 +98,7 @@ func testConnectionsAreReused(t *testing.T, standard bool) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, upstreamtest.Send(tt.answer))
-			c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
+			c := upstreamtest.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
 			ep := endpoint(p.URL)
 			for range 20 {
 				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream), nil))
@@ -444,7 +444,7 @@ func TestProtocol(t *testing.T) {
 		srv.StartTLS()
 		roots := x509.NewCertPool()
 		roots.AddCert(srv.Certificate())
-		c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
+		c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
 			TLS: &tls.Config{RootCAs: roots}})
 		if sum := upstreamtest.Collect(c.Complete(context.Background(), endpoint(srv.URL), request(false), nil)); sum.Err != nil {
 			t.Error(sum.Err)
@@ -467,7 +467,7 @@ func TestProtocolHasNoFallback(t *testing.T) {
 			roots.AddCert(cert)
 			cfg.TLS = &tls.Config{RootCAs: roots}
 		}
-		c := upstream.New(cfg)
+		c := upstreamtest.New(cfg)
 		t.Cleanup(c.Close)
 		return c
 	}

@@ -55,7 +55,7 @@ func (verbatim) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] {
 
 func verbatimClient(t testing.TB, cfg upstream.Config) *upstream.Client {
 	cfg.Dialects = map[string]dialect.Dialect{"openai": verbatim{}}
-	c := upstream.New(cfg)
+	c := upstreamtest.New(cfg)
 	t.Cleanup(c.Close)
 	return c
 }
@@ -271,7 +271,7 @@ func TestRefusalOfALargeRequest(t *testing.T) {
 		})
 		defer server.Wait()
 		defer l.Close()
-		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": large{}}})
+		c := upstreamtest.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": large{}}})
 		defer c.Close()
 		got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://"+l.Addr().String()), request(false), nil))
 		close(answered)
@@ -303,7 +303,7 @@ func TestFieldsAndPathOfOneRequest(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {
 		p := upstreamtest.NewProvider(t, upstreamtest.Send(fine))
-		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": peculiar{}}})
+		c := upstreamtest.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": peculiar{}}})
 		defer c.Close()
 		for range 2 {
 			if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint(p.URL), request(false), nil)); got.Err != nil {

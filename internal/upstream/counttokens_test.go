@@ -31,7 +31,7 @@ func testCountTokens(t *testing.T, standard bool) {
 	const limited = `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(`{"input_tokens":7}`)), upstreamtest.Send(upstreamtest.JSON(`{"input_tokens":"many"}`)), upstreamtest.Send(upstreamtest.JSON(`{"input_tokens":7`)),
 		upstreamtest.Send(upstreamtest.Sized(429, "application/json", limited)), upstreamtest.Send(upstreamtest.JSON(`{"input_tokens":8}`)))
-	c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"anthropic": new(anthropic.Dialect), "openai": new(openai.Dialect)}})
+	c := upstreamtest.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"anthropic": new(anthropic.Dialect), "openai": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
 	ep := &catalog.Endpoint{ID: "acme/m", UpstreamID: "acme-large", Provider: &catalog.Provider{ID: "acme", Name: "Acme", Dialect: "anthropic", BaseURL: p.URL, Keys: []string{"first-key", "second-key"}}}
 	for i, want := range []struct {

@@ -31,6 +31,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/upstream"
+	"weir/internal/upstream/upstreamtest"
 	"weir/internal/usage"
 )
 
@@ -115,7 +116,7 @@ var easels = map[string]dialect.Dialect{"openai": &openai.Dialect{}, "gemini": &
 // perform does a task at the studio; the result is described in words.
 func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Request, quirks catalog.Quirks) (events []string, reported usage.Usage, notice string, fail *fault.Error) {
 	t.Helper()
-	c := upstream.New(upstream.Config{Dialects: easels, Fetcher: s, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
+	c := upstreamtest.New(upstream.Config{Dialects: easels, Fetcher: s, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	t.Cleanup(c.Close)
 	ep := &catalog.Endpoint{ID: "p/v/m", UpstreamID: model, Model: &catalog.Model{Slug: "v/m"}, Provider: &catalog.Provider{ID: "studio", Name: "Studio", Dialect: dialect, BaseURL: s.URL, Key: "sk-test", Quirks: quirks}}
 	for ev, err := range c.Complete(t.Context(), ep, req, nil) {
@@ -409,7 +410,7 @@ func FuzzImages(f *testing.F) {
 			}
 			return ctx.Err()
 		}
-		c := upstream.New(upstream.Config{Dialects: easels, Fetcher: &studio{}, Wait: wait})
+		c := upstreamtest.New(upstream.Config{Dialects: easels, Fetcher: &studio{}, Wait: wait})
 		defer c.Close()
 		for dialect := range easels {
 			for model, wire := range map[string]string{"gpt-image-1": "", "imagen-4": "", "chatty": "chat", "routed": "openrouter"} {

@@ -57,7 +57,7 @@ func testLinger(t *testing.T, standard bool) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
+				c := upstreamtest.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
 				var provider sync.WaitGroup
 				defer provider.Wait()
 				defer c.Close()

@@ -15,7 +15,7 @@ import (
 // one may take as long as its time-out.
 func TestSilentProvidersAreLeft(t *testing.T) {
 	t.Parallel()
-	timeouts, budget := Timeouts{}.withDefaults(), relay.Default().AttemptBudget
+	timeouts, budget := Default().Timeouts, relay.Default().AttemptBudget
 	c := &Client{cfg: Config{Timeouts: timeouts}}
 	chat, reasons := &catalog.Model{Type: catalog.TypeChat, Vendor: "openai"}, catalog.ParamReasoning
 	for name, k := range map[string]struct {

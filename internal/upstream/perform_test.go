@@ -45,7 +45,7 @@ func (w *worker) Perform(ask dialect.Ask, _ *catalog.Endpoint, _ *completion.Req
 func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask dialect.Ask) error, keys ...string) *fault.Error {
 	t.Helper()
 	cfg.Dialects = map[string]dialect.Dialect{"openai": &worker{do: do}}
-	c := upstream.New(cfg)
+	c := upstreamtest.New(cfg)
 	t.Cleanup(c.Close)
 	ep := endpoint(url)
 	if len(keys) > 0 {
@@ -274,7 +274,7 @@ func TestAskEach(t *testing.T) {
 // What a provider cannot do at all is for the next endpoint, and addresses are followed only by a Fetcher.
 func TestAskCannot(t *testing.T) {
 	t.Parallel()
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}})
 	t.Cleanup(c.Close)
 	for _, err := range c.Complete(t.Context(), endpoint("http://127.0.0.1:1"), &completion.Request{Task: &task.Image{}, N: 1}, nil) {
 		if f := fault.From(err); f == nil || f.Next != fault.NextEndpoint || f.Upstream == nil {
@@ -319,7 +319,7 @@ func TestUnsentPartsOfATask(t *testing.T) {
 		_, _ = io.WriteString(w, `{"data":[{"index":0,"embedding":[1]}],"usage":{"prompt_tokens":1}}`)
 	}))
 	t.Cleanup(srv.Close)
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": &openai.Dialect{}}})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": &openai.Dialect{}}})
 	t.Cleanup(c.Close)
 	ep := endpoint(srv.URL)
 	ep.Provider.Quirks.Drop = []string{"input_type"}

@@ -145,7 +145,7 @@ func piecesOver(t *testing.T, over string, serve http.HandlerFunc, call func(*up
 	} else {
 		srv.Start()
 	}
-	c := upstream.New(cfg)
+	c := upstreamtest.New(cfg)
 	call(c, endpoint(srv.URL))
 	c.Close()
 	srv.Close()

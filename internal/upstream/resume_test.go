@@ -34,7 +34,7 @@ func TestSessionsAreResumed(t *testing.T) {
 		srv.StartTLS()
 		roots := x509.NewCertPool()
 		roots.AddCert(srv.Certificate())
-		c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}, Standard: over == "standard", HTTP2: map[string]bool{"acme": over == "HTTP/2"}, TLS: &tls.Config{RootCAs: roots}})
+		c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}, Standard: over == "standard", HTTP2: map[string]bool{"acme": over == "HTTP/2"}, TLS: &tls.Config{RootCAs: roots}})
 		ep := endpoint(srv.URL)
 		for range 4 {
 			if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false), nil)); got.Err != nil {

@@ -50,7 +50,7 @@ func TestVideosFound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, c.scripts...)
-			cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
+			cl := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
 			t.Cleanup(cl.Close)
 			got, err := upstream.NewVideos(cl, upstreamtest.Files{}).Recover(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "sora-2"),
 				&video.Submission{Token: "t", At: now.Add(-5 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
@@ -78,7 +78,7 @@ func TestVideosFoundByAnotherKey(t *testing.T) {
 			c.Send(upstreamtest.JSON(`{"data":[],"has_more":false}`))
 		}
 	})
-	cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
+	cl := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
 	t.Cleanup(cl.Close)
 	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
 	ep.Provider.Keys = []string{"sk-upstream-key-2"}
@@ -118,7 +118,7 @@ func TestVideoStill(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{true, false} {
 		p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(`{"name":"models/m/operations/1"}`)))
-		cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(gemini.Dialect)}, Fetcher: byClient{allowed}})
+		cl := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(gemini.Dialect)}, Fetcher: byClient{allowed}})
 		t.Cleanup(cl.Close)
 		_, err := upstream.NewVideos(cl, upstreamtest.Files{}).Submit(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "m"),
 			&video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1, Frames: []video.Media{firstFrame}}})

@@ -196,7 +196,7 @@ func TestVideoWaits(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"queued"}`, "OpenAI-Poll-After-Ms: 2500")),
 		upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"in_progress","progress":33}`, "Retry-After: 7")))
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
 	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
 	videos := upstream.NewVideos(c, upstreamtest.Files{})

@@ -98,7 +98,7 @@ func TestVideosEnd(t *testing.T) {
 				_, _ = io.WriteString(w, body)
 			}))
 			t.Cleanup(s.Close)
-			c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect), "gemini": new(gemini.Dialect), "runway": new(runway.Dialect),
+			c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect), "gemini": new(gemini.Dialect), "runway": new(runway.Dialect),
 				"kling": new(kling.Dialect), "minimax": new(minimax.Dialect), "luma": new(luma.Dialect), "fal": new(fal.Dialect)}})
 			t.Cleanup(c.Close)
 			ep := &catalog.Endpoint{ID: "p/v/m", UpstreamID: "a/b", Provider: &catalog.Provider{ID: "p", Name: "P", Dialect: x.dialect, BaseURL: s.URL, Key: "k", Quirks: x.quirks}}

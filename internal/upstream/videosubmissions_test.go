@@ -41,7 +41,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, c.script)
-			cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": c.dialect}})
+			cl := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": c.dialect}})
 			t.Cleanup(cl.Close)
 			got, err := upstream.NewVideos(cl, upstreamtest.Files{}).Submit(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "m"),
 				&video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
@@ -57,7 +57,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 func TestSubmissionWithoutCredential(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusInternalServerError, "application/json", `{}`)))
-	cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
+	cl := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(cl.Close)
 	ep := videoEndpoint(p.URL, catalog.Quirks{}, "m")
 	ep.Provider.Key = `{"type":"service_account","client_email":"a@b.test","token_uri":"` + p.URL + `/token","private_key":` + accountKey() + `}`

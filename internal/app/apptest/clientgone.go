@@ -18,7 +18,7 @@ import (
 // PatientUpstream sets timeouts longer than those of the client.
 func PatientUpstream(s *Setup) {
 	u := &s.Upstream
-	for _, d := range []*time.Duration{&u.FirstByteTimeout, &u.StreamFirstByteTimeout, &u.IdleTimeout, &u.TotalTimeout, &u.StreamTotalTimeout} {
+	for _, d := range []*time.Duration{&u.FirstByte, &u.StreamFirstByte, &u.Idle, &u.Total, &u.StreamTotal} {
 		*d = 10 * time.Minute
 	}
 }

@@ -96,7 +96,7 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
 	Patient(&cfg)
 	cfg.Journal.SegmentBytes = 2 << 20 // each node allocates one, and each check of the ledger reads it
-	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
+	cfg.Upstream.Limits.Whole, cfg.Upstream.Limits.Stream, cfg.Upstream.Limits.Line = 2<<20, 4<<20, 256<<10
 	cfg.Server.Limits.BodyBudgetBytes = 2 << 30 // cells with endless answers run at a time; other tests fill a budget
 	made := &Setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {

@@ -92,8 +92,8 @@ var Matrix = slices.Concat(
 // Hasten shortens the timeouts of upstreams, for cells that wait for one. The whole call may last much longer than one silence: on a busy
 // machine the next provider still has to answer within it.
 func Hasten(u *config.Upstream) {
-	u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
-	u.TotalTimeout, u.StreamTotalTimeout = 15*time.Second, 15*time.Second
+	u.FirstByte, u.StreamFirstByte, u.Idle = 2*time.Second, 2*time.Second, 2*time.Second
+	u.Total, u.StreamTotal = 15*time.Second, 15*time.Second
 }
 
 // Shown reports whether a cell of a matrix runs for a wire. With -short, which is for the race detector, each wire runs another eighth of

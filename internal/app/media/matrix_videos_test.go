@@ -140,7 +140,7 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 	var cells []cell
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Video.FirstPoll, s.Video.MostPoll = 50*time.Millisecond, 200*time.Millisecond
-		s.Upstream.FirstByteTimeout, s.Server.AdminListen = 3*time.Second, "127.0.0.1:0"
+		s.Upstream.FirstByte, s.Server.AdminListen = 3*time.Second, "127.0.0.1:0"
 		d := &s.Declared
 		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
 		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")

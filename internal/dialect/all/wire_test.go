@@ -149,7 +149,7 @@ func run(t *testing.T, name string, d dialect.Dialect, a *txtar.Archive) *exchan
 		}
 	}
 	ep := endpoint(t, name, x.origin, section(a, "endpoint.yaml"))
-	c := upstream.New(upstream.Config{
+	c := upstreamtest.New(upstream.Config{
 		Dialects: map[string]dialect.Dialect{name: d}, Now: func() time.Time { return at }, Fetcher: x,
 		Wait: func(context.Context, time.Duration) error { return nil },
 	})

@@ -155,7 +155,7 @@ func TestSimulator(t *testing.T) {
 		for _, stream := range []string{"false", "true"} {
 			t.Run(tc.name+" stream "+stream, func(t *testing.T) {
 				t.Parallel()
-				c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"bedrock": new(bedrock.Dialect)}, Now: func() time.Time { return now }})
+				c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"bedrock": new(bedrock.Dialect)}, Now: func() time.Time { return now }})
 				defer c.Close()
 				ep := endpoint(func(ep *catalog.Endpoint) {
 					ep.UpstreamID, ep.Provider.BaseURL, ep.Provider.Key = "chat", srv.URL, tc.key

@@ -40,7 +40,7 @@ func TestSimulator(t *testing.T) {
 		s.ServeHTTP(w, r)
 	}))
 	defer srv.Close()
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"gigachat": new(gigachat.Dialect)}, Now: now})
+	c := upstreamtest.New(upstream.Config{Dialects: map[string]dialect.Dialect{"gigachat": new(gigachat.Dialect)}, Now: now})
 	defer c.Close()
 	ep := endpoint(func(ep *catalog.Endpoint) {
 		ep.UpstreamID, ep.Provider.BaseURL = "chat", srv.URL+"/api/v1"

@@ -35,7 +35,7 @@ func (x *answering) Request() *completion.Request { return x.req }
 func (x *answering) Now() time.Time               { return time.Time{} }
 
 func (x *answering) Do(dialect.Call) (*dialect.Answer, error) {
-	return &dialect.Answer{Endpoint: x.ep, Request: x.req, Length: int64(len(x.body)), Limits: dialect.Limits{}.WithDefaults(),
+	return &dialect.Answer{Endpoint: x.ep, Request: x.req, Length: int64(len(x.body)), Limits: dialect.DefaultLimits(),
 		Body: dialect.NewBody(bytes.NewReader(x.body)), Exchange: noExchange{}}, nil
 }
 

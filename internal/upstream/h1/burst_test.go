@@ -46,7 +46,7 @@ func TestBufferedInBurst(t *testing.T) {
 			return nil
 		}()
 	}()
-	host := h1.NewHost(h1.Config{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+	host := newHost(h1.Config{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "tcp", ln.Addr().String())
 	}}, "http", "acme.test")

@@ -3,6 +3,7 @@ package h1_test
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -59,7 +60,7 @@ type exchanged struct {
 
 func hear(text []byte, step int) exchanged {
 	conn := &script{text: text, step: step}
-	host := h1.NewHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { return conn, nil }}, "http", "acme.test")
+	host := newHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { return conn, nil }}, "http", "acme.test")
 	defer host.Close()
 	var x h1.Exchange
 	var got exchanged
@@ -76,7 +77,7 @@ func hear(text []byte, step int) exchanged {
 // A panic while a connection is opened ends the call that wanted it, as any other panic in a call, and not the program.
 func TestPanicOfADial(t *testing.T) {
 	t.Parallel()
-	host := h1.NewHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { panic("no dial today") }}, "http", "acme.test")
+	host := newHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { panic("no dial today") }}, "http", "acme.test")
 	defer host.Close()
 	defer func() {
 		if got := recover(); got != "no dial today" {
@@ -169,11 +170,19 @@ func send(host *h1.Host) (h1.Head, string, error) {
 	return head, string(body), err
 }
 
+// newHost makes a host that has times and limits where a test sets none.
+func newHost(cfg h1.Config, scheme, host string) *h1.Host {
+	cfg.Connect, cfg.Handshake, cfg.Idle = cmp.Or(cfg.Connect, 5*time.Second), cmp.Or(cfg.Handshake, 5*time.Second), cmp.Or(cfg.Idle, 90*time.Second)
+	cfg.Age, cfg.Requests = cmp.Or(cfg.Age, 10*time.Minute), cmp.Or(cfg.Requests, 1000)
+	cfg.MaxIdle, cfg.MaxHead = cmp.Or(cfg.MaxIdle, 4096), cmp.Or(cfg.MaxHead, 64<<10)
+	return h1.NewHost(cfg, scheme, host)
+}
+
 func hostOf(t testing.TB, cfg h1.Config, url string) *h1.Host {
 	scheme, host, _ := strings.Cut(url, "://")
 	names := h1.NewNames(nil, nil)
 	cfg.Names = names
-	h := h1.NewHost(cfg, scheme, host)
+	h := newHost(cfg, scheme, host)
 	t.Cleanup(names.Close)
 	t.Cleanup(h.Close)
 	return h
@@ -308,7 +317,7 @@ func TestClosedWhileIdle(t *testing.T) {
 	})
 	defer l.Close()
 	var ours net.Conn
-	host := h1.NewHost(h1.Config{Dial: func(ctx context.Context, address string) (net.Conn, error) {
+	host := newHost(h1.Config{Dial: func(ctx context.Context, address string) (net.Conn, error) {
 		ours, err = new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
 		return ours, err
 	}}, "http", "acme.test")
@@ -329,7 +338,7 @@ func TestIdleConnectionsEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dialled := 0
 		var servers sync.WaitGroup
-		host := h1.NewHost(h1.Config{MaxIdle: 2, Dial: func(context.Context, string) (net.Conn, error) {
+		host := newHost(h1.Config{MaxIdle: 2, Dial: func(context.Context, string) (net.Conn, error) {
 			dialled++
 			ours, theirs := net.Pipe()
 			servers.Go(func() {
@@ -381,7 +390,7 @@ func TestAbort(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				ours, theirs := net.Pipe()
-				host := h1.NewHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { return ours, nil }}, "http", "acme.test")
+				host := newHost(h1.Config{Dial: func(context.Context, string) (net.Conn, error) { return ours, nil }}, "http", "acme.test")
 				var server sync.WaitGroup
 				server.Go(func() {
 					_, _ = http.ReadRequest(bufio.NewReader(theirs))
@@ -406,7 +415,7 @@ func TestAbort(t *testing.T) {
 	t.Run("while dialling", func(t *testing.T) {
 		t.Parallel()
 		var x h1.Exchange
-		host := h1.NewHost(h1.Config{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+		host := newHost(h1.Config{Dial: func(ctx context.Context, _ string) (net.Conn, error) {
 			x.Abort()
 			<-ctx.Done()
 			return nil, ctx.Err()

@@ -12,47 +12,22 @@ import (
 	"time"
 )
 
-// Config configures a Host. A field that is zero takes the default.
+// Config configures a Host.
 type Config struct {
-	Connect   time.Duration // TCP; 5 s
-	Handshake time.Duration // TLS; 5 s
-	Idle      time.Duration // how long a connection may be idle; 90 s
-	MaxIdle   int           // idle connections at a time; 4096
-	Age       time.Duration // age at which a connection is no longer used; 10 min
-	Requests  int           // requests over one connection; 1000
-	MaxHead   int           // bytes of an answer's head, and of each informational one before it; 64 KiB
-	TLS       *tls.Config   // base for connections; nil: the system's authorities
-	Now       func() time.Time
+	Connect   time.Duration    // TCP
+	Handshake time.Duration    // TLS
+	Idle      time.Duration    // how long a connection may be idle
+	MaxIdle   int              // idle connections at a time
+	Age       time.Duration    // age at which a connection is no longer used
+	Requests  int              // requests over one connection
+	MaxHead   int              // bytes of an answer's head, and of each informational one before it
+	TLS       *tls.Config      // base for connections; nil: the system's authorities
+	Now       func() time.Time // nil: the system's clock
 
 	// Dial opens a connection to "host:port". nil: TCP to an address from Names.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Names resolves host names. It may be nil where Dial is set.
 	Names *Names
-}
-
-func (c Config) withDefaults() Config {
-	set := func(d *time.Duration, def time.Duration) {
-		if *d <= 0 {
-			*d = def
-		}
-	}
-	set(&c.Connect, 5*time.Second)
-	set(&c.Handshake, 5*time.Second)
-	set(&c.Idle, 90*time.Second)
-	set(&c.Age, 10*time.Minute)
-	if c.Requests <= 0 {
-		c.Requests = 1000
-	}
-	if c.MaxIdle <= 0 {
-		c.MaxIdle = 4096
-	}
-	if c.MaxHead <= 0 {
-		c.MaxHead = 64 << 10
-	}
-	if c.Now == nil {
-		c.Now = time.Now
-	}
-	return c
 }
 
 // Host keeps the connections to one host. It is safe for concurrent use.
@@ -72,7 +47,10 @@ type Host struct {
 // NewHost makes the Host for scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address. Close ends
 // it.
 func NewHost(cfg Config, scheme, host string) *Host {
-	h := &Host{cfg: cfg.withDefaults()}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	h := &Host{cfg: cfg}
 	name, port, err := net.SplitHostPort(host)
 	if err != nil {
 		name, port = strings.Trim(host, "[]"), map[string]string{"http": "80", "https": "443"}[scheme]

@@ -120,7 +120,7 @@ func TestHostileServers(t *testing.T) {
 			}, done)
 			defer s.wg.Wait()
 			defer s.Close()
-			host := h1.NewHost(h1.Config{Dial: s.dial}, "http", "acme.test")
+			host := newHost(h1.Config{Dial: s.dial}, "http", "acme.test")
 			defer host.Close()
 			got, err := fetch(host, "/a")
 			want := "/a"
@@ -156,7 +156,7 @@ func TestConnectionsRetire(t *testing.T) {
 	defer s.wg.Wait()
 	defer s.Close()
 	now := time.Unix(1_000_000, 0)
-	host := h1.NewHost(h1.Config{Dial: s.dial, Requests: 3, Age: time.Minute, Idle: time.Hour, Now: func() time.Time { return now }}, "http", "acme.test")
+	host := newHost(h1.Config{Dial: s.dial, Requests: 3, Age: time.Minute, Idle: time.Hour, Now: func() time.Time { return now }}, "http", "acme.test")
 	defer host.Close()
 	for i, want := range []int64{1, 1, 1, 2, 2, 2, 3} {
 		if got, err := fetch(host, fmt.Sprint("/", i)); err != nil || got != fmt.Sprint("/", i) {

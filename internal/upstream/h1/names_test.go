@@ -172,7 +172,7 @@ func TestMovedHost(t *testing.T) {
 	answer := netip.MustParseAddr("127.0.0.1")
 	names := h1.NewNames(func(context.Context, string) ([]netip.Addr, error) { return []netip.Addr{answer}, nil }, clock)
 	defer names.Close()
-	host := h1.NewHost(h1.Config{Names: names, Now: clock}, "http", "acme.test:"+port)
+	host := newHost(h1.Config{Names: names, Now: clock}, "http", "acme.test:"+port)
 	defer host.Close()
 	for _, step := range []struct {
 		name   string

@@ -118,7 +118,7 @@ func newClient(t testing.TB, w Wire, cfg upstream.Config) *upstream.Client {
 
 func clientOf(t testing.TB, name string, d dialect.Dialect, cfg upstream.Config) *upstream.Client {
 	cfg.Dialects = map[string]dialect.Dialect{name: d}
-	c := upstream.New(cfg)
+	c := New(cfg)
 	t.Cleanup(c.Close)
 	return c
 }

@@ -64,7 +64,7 @@ func (w *Video) video(t testing.TB) *videoRun {
 	srv := httptest.NewServer(x.studio)
 	t.Cleanup(srv.Close)
 	x.origin = srv.URL
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{w.Provider.Dialect: w.Dialect}, Now: now})
+	c := New(upstream.Config{Dialects: map[string]dialect.Dialect{w.Provider.Dialect: w.Dialect}, Now: now})
 	t.Cleanup(c.Close)
 	x.Videos = upstream.NewVideos(c, Files{})
 	return x
@@ -463,7 +463,7 @@ func content(resp *http.Response) (*video.Content, error) {
 func Submitted(t testing.TB, d dialect.Dialect, ep *catalog.Endpoint, r *video.Request) (Seen, error) {
 	t.Helper()
 	p := NewProvider(t, Send(Sized(http.StatusBadRequest, "application/json", `{}`)))
-	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{ep.Provider.Dialect: d}})
+	c := New(upstream.Config{Dialects: map[string]dialect.Dialect{ep.Provider.Dialect: d}})
 	t.Cleanup(c.Close)
 	at, own := *ep, *ep.Provider
 	own.BaseURL = p.URL + own.BaseURL
