@@ -35,7 +35,8 @@ type Deps struct {
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: absent
 	Accounts *account.Manager
-	People   *auth.Manager // nil: there is no sign-in
+	People   *auth.Manager                                                // nil: there is no sign-in
+	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error) // the caller of a key by its id
 	History  *history.Manager
 	Chats    *chat.Manager
 	Presets  *preset.Manager
@@ -71,5 +72,5 @@ func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d),
 		sessions(d.People), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
-		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d))
+		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d))
 }

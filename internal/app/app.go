@@ -24,6 +24,8 @@ import (
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
+	"weir/internal/catalog/listing"
+	"weir/internal/catalogapi"
 	"weir/internal/certificate"
 	"weir/internal/config"
 	"weir/internal/fault"
@@ -79,11 +81,14 @@ type Gateway struct {
 	batches  *batch.Service
 	clock    func() time.Time
 	people   *auth.Manager
+	rankings *listing.Rankings
 	editor   *edit.Editor
 	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
+
+	catalogPages *catalogapi.Pages
 
 	listener      net.Listener
 	adminListener net.Listener
@@ -254,12 +259,16 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
 	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
+	g.rankings = listing.NewRankings(g.catalog.Load, now, g.slog)
+	g.catalogPages = catalogapi.New(catalogapi.Deps{
+		Catalog: g.catalog.Load, Stats: g.health, Health: g.health, Hours: g.hours, Ranks: g.rankings, Status: cfg.Web.Status, Rankings: cfg.Web.Rankings,
+	})
 	operations := g.operations(accountapi.Deps{
-		Accounts: accounts, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
+		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
 		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
 	}, payments)
 	g.api = httpapi.New(httpapi.Deps{
-		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, Hours: g.hours,
+		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, Health: g.health, StatusTag: g.statusTag(now),
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: reports, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: accounts,
 		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,

@@ -12,7 +12,7 @@ import (
 	"weir/internal/voucher"
 )
 
-// operations are those of accounts and of operators. of has the parts that others use, too; payments is nil where they are off.
+// operations are those of accounts, operators and of what everybody sees. of has the parts that others use, too; payments is nil where they are off.
 func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []operation.Operation {
 	if payments != nil {
 		of.Payments = payments.Service
@@ -22,6 +22,7 @@ func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []o
 	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
 	return slices.Concat(
 		accountapi.Operations(of),
+		g.catalogPages.Operations(),
 		adminapi.Operations(adminapi.Deps{Editor: g.editor, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),
 	)
 }
@@ -32,4 +33,18 @@ func (g *Gateway) demoKeyText() string {
 		return *key
 	}
 	return ""
+}
+
+// statusTag identifies what everybody is shown of the status of providers; nil: it is not shown.
+func (g *Gateway) statusTag(now func() time.Time) func() string {
+	if !g.cfg.Web.Status {
+		return nil
+	}
+	return func() string {
+		shown, err := g.catalogPages.ShownStatus(now())
+		if err != nil {
+			return ""
+		}
+		return shown.Tag()
+	}
 }

@@ -107,7 +107,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		g.keep(g.droppingCalls())
 	}
 	g.keep(g.unpackingCalls())
-	g.keep(g.api.Ranks(g.store.Ledger, ranksEvery))
+	g.keep(g.rankings.Follow(g.store.Ledger, ranksEvery, g.api.Rank))
 	g.notifySystemd("READY=1")
 	for {
 		select {

@@ -111,7 +111,6 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 		return c, err
 	}
 	c.PublicURL = s.PublicURL
-	c.Status, c.Rankings = cfg.Web.Status, cfg.Web.Rankings
 	c.Betas = s.Betas
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.ModerationVendor = s.ModerationVendor

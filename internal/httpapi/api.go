@@ -75,10 +75,10 @@ type Deps struct {
 	Ledger    ledger.Reader    // the methods of Book, which flush before they read
 	Reports   *report.Reporter // nil only where the routes of pages are not used
 	Catalog   func() *catalog.Snapshot
-	Tokens    relay.Tokens // counts a prompt for who asks
-	Stats     Stats        // nil: nothing is known of any endpoint
-	Health    Health       // nil: all endpoints take calls
-	Hours     Hours        // nil: nothing is known of any hour
+	Tokens    relay.Tokens  // counts a prompt for who asks
+	Stats     listing.Stats // nil: nothing is known of any endpoint
+	Health    Health        // nil: all endpoints take calls
+	StatusTag func() string // identifies the answer about the status of providers; nil: it is not shown
 	Explainer Explainer
 	Counter   Counter // asks providers how long a prompt is; nil: none is asked
 	Log       *accesslog.Log
@@ -137,10 +137,8 @@ type API struct {
 	away     turnedAway
 	models   *listing.Cache
 
-	exports         *limit.Count // of users' files that are being read
-	watcher         *liveupdates.Watcher
-	compact, status rendered
-	rankings        atomic.Pointer[[len(rankRanges)]standings] // nil until they are known
+	exports *limit.Count // of users' files that are being read
+	watcher *liveupdates.Watcher
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
@@ -181,6 +179,9 @@ func New(d Deps, c Config) *API {
 	d.Metrics.watch(a)
 	return a
 }
+
+// Rank sorts the lists of models by popularity.
+func (a *API) Rank(r listing.Ranks) { a.models.Rank(r, a.Catalog()) }
 
 // Routes lists the operations that are served.
 func (a *API) Routes() []*Route { return a.routes }
@@ -272,11 +273,6 @@ func (a *API) declare() []*Route {
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
 		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*request).postPreferencesExplain},
-		{Method: "GET", Pattern: "/api/catalog", access: public, handle: (*request).getCompactCatalog},
-		{Method: "GET", Pattern: "/api/models/{vendor}/{model}/series", access: public, handle: (*request).getSeries},
-		{Method: "GET", Pattern: "/api/status", access: public, handle: (*request).getStatus},
-		{Method: "GET", Pattern: "/api/catalog/hidden", access: anyKey, handle: (*request).getHidden},
-		{Method: "GET", Pattern: "/api/rankings", access: public, handle: (*request).getRankings},
 		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*request).getOverview},
 		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*request).postNotice},

@@ -67,8 +67,6 @@ type Config struct {
 	Strict         bool           // X-Response-Schema: strict is everybody's default
 	Betas          []string       // features of the messages style that are let through beside those that are known
 	CORS           bool           // pages of other origins may call the API from a browser
-	Status         bool           // the health of providers is shown to everybody
-	Rankings       bool           // visitors may see which models are used most, too
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
 
 	ModerationVendor string // whose a moderation model is that is named without a vendor

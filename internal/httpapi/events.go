@@ -55,8 +55,7 @@ func (a *API) mark(ctx context.Context, of liveupdates.Account, t liveupdates.To
 	case topicKeys:
 		err = a.markKeys(ctx, &o, of.User)
 	case topicStatus:
-		s := a.Catalog()
-		o.text("version", a.status.of(s, a.Now(), func() []byte { return a.providerStatus(s) }).Tag)
+		o.text("version", a.StatusTag())
 	}
 	o.EndObject()
 	sum := fnv.New64a()
@@ -199,7 +198,7 @@ func (x *request) getEvents() error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(topics, topicStatus) && !x.api.cfg.Status {
+	if slices.Contains(topics, topicStatus) && x.api.StatusTag == nil {
 		return fault.Field("httpapi.getEvents", "topics", "The status of providers is not shown on this gateway. Leave status out of topics.")
 	}
 	last := x.header("Last-Event-Id")

@@ -26,6 +26,8 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
+	"weir/internal/catalogapi"
 	"weir/internal/chat"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -145,21 +147,22 @@ const configuredSecret = "plain-upstream-password"
 
 // node is a running API with one user, who has an API key and a management key.
 type node struct {
-	t      testing.TB
-	api    *httpapi.API
-	server *httpapi.Server
-	addr   string
-	url    string
-	first  *account.First
-	users  *account.Manager
-	keys   *apikey.Manager
-	people *auth.Manager
-	store  *store.Store
-	books  *books
-	log    *accesslog.Log
-	output *bytes.Buffer
-	mu     *sync.Mutex
-	served chan error
+	t        testing.TB
+	api      *httpapi.API
+	server   *httpapi.Server
+	addr     string
+	url      string
+	first    *account.First
+	users    *account.Manager
+	keys     *apikey.Manager
+	people   *auth.Manager
+	store    *store.Store
+	books    *books
+	rankings *listing.Rankings
+	log      *accesslog.Log
+	output   *bytes.Buffer
+	mu       *sync.Mutex
+	served   chan error
 }
 
 type lockedWriter struct {
@@ -181,6 +184,12 @@ func start(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config)) *node 
 
 // startWith is start with further parts; parts may be nil.
 func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps)) *node {
+	t.Helper()
+	return startAll(t, r, edit, parts, nil)
+}
+
+// startAll is startWith with further parts of operations; operations may be nil.
+func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps), operations func(*accountapi.Deps, *catalogapi.Deps)) *node {
 	t.Helper()
 	store, err := sqlite.Open(context.Background(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
@@ -218,13 +227,17 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	if !ok {
 		kept = history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour})
 	}
+	n.rankings = listing.NewRankings(deps.Catalog, deps.Now, deps.Slog)
 	if deps.Operations == nil {
-		deps.Operations = slices.Concat(
-			accountapi.Operations(accountapi.Deps{
-				Books: deps.Ledger, Accounts: n.users, People: deps.People, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
-				Rankings: cfg.Rankings, Log: deps.Slog,
-			}),
-			adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
+		accounts := accountapi.Deps{
+			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+			Log: deps.Slog,
+		}
+		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}
+		if operations != nil {
+			operations(&accounts, &pages)
+		}
+		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)

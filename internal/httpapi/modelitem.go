@@ -206,7 +206,7 @@ func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
 	var input, output catalog.Modality
 	var longest int64
 	for _, e := range endpoints {
-		params |= paramsOf(e)
+		params |= listing.Params(e)
 		input |= e.Input
 		output |= e.Output
 		longest = max(longest, e.MaxCompletion)
@@ -219,13 +219,4 @@ func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
 	o.texts("input_modalities", input.Names())
 	o.texts("output_modalities", output.Names())
 	o.EndObject()
-}
-
-// paramsOf are the parameters that an endpoint understands. All of them means that none were declared, and then only a chat
-// model may be taken at its word: they are parameters of chat.
-func paramsOf(e *catalog.Endpoint) catalog.Params {
-	if e.Params == catalog.AllParams && e.Model.Type != catalog.TypeChat {
-		return 0
-	}
-	return e.Carried()
 }

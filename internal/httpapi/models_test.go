@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"reflect"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,8 +24,11 @@ import (
 
 	"pgregory.net/rapid"
 
+	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
+	"weir/internal/catalogapi"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/money"
@@ -508,7 +511,7 @@ func TestRanks(t *testing.T) {
 			}
 		}
 		check("/v1/models", newest)
-		ranks := l.api.Ranks(p, time.Minute)
+		ranks := listing.NewRankings(func() *catalog.Snapshot { return snap }, time.Now, slog.New(slog.DiscardHandler)).Follow(p, time.Minute, l.api.Rank)
 		ranks.Start()
 		synctest.Wait()
 		check("/v1/models?sort_by=rank&sort_order=desc", newest)
@@ -564,27 +567,13 @@ func FuzzListQuery(f *testing.F) {
 func TestRankings(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{false, true} {
-		n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.Rankings = open })
+		n := startAll(t, relayFunc(hello), nil, nil, func(a *accountapi.Deps, d *catalogapi.Deps) { a.Rankings, d.Rankings = open, open })
 		anna := n.join(t, "anna@example.org", apikey.User)
 		if got := n.do("GET", "/api/rankings", "", anna...); got.StatusCode != 503 {
 			t.Errorf("before they are known: %d %s", got.StatusCode, got.body)
 		}
 		p := &popularity{accounts: 5, tokens: map[string]int64{"acme/small": 75_000, "acme/small:nitro": 1000, "acme/large-2026-01-31": 24_000, "gone/gone": 1_000_000}}
-		rank := func() {
-			loop := n.api.Ranks(p, time.Hour)
-			loop.Start()
-			for {
-				p.mu.Lock()
-				done := len(p.asked) >= 4
-				p.mu.Unlock()
-				if done && n.do("GET", "/api/rankings", "", anna...).StatusCode == 200 {
-					break
-				}
-				runtime.Gosched()
-			}
-			loop.Stop()
-		}
-		rank()
+		n.rank(p)
 		r := n.do("GET", "/api/rankings?range=30d", "", anna...)
 		want := `{"range":"30d","from":"` + time.Now().UTC().AddDate(0, 0, -30).Format(time.DateOnly) + `"`
 		if !strings.HasPrefix(string(r.body), want) || !strings.Contains(string(r.body), `"least":5,"models":[{"place":1,"before":1,"id":"acme/small",`) ||

@@ -24,7 +24,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *request) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Still: x.mayStillRead, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -41,17 +41,19 @@ func (x *request) operate(o *operation.Operation) (err error) {
 			return err
 		}
 	}
-	answer, file, err := o.Serve(x.context(), &c)
+	answer, err := o.Serve(x.context(), &c)
 	switch {
 	case err != nil:
 		return err
-	case file != nil:
-		return x.sendFile(file)
+	case answer.File != nil:
+		return x.sendFile(answer.File)
+	case answer.Kept != nil:
+		return x.send(answer.Kept)
 	case !o.HasAnswer():
 		x.writeBody(o.Status, nil, nil)
 		return nil
 	}
-	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer)
+	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer.JSON)
 	return nil
 }
 

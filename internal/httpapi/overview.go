@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/catalog/listing"
 	"weir/internal/notify"
 	"weir/internal/report"
+	"weir/internal/routing"
 )
 
 // getOverview serves GET /api/overview: all that the first page of an account shows.
@@ -143,6 +145,11 @@ const (
 	modelTrouble notify.Kind = "model_trouble" // some do not
 )
 
+// Health reports the present health of an endpoint. *health.Registry is one.
+type Health interface {
+	Of(endpoint string) routing.Health
+}
+
 // troubles lists the models with endpoints that take no calls at present, first those without any other.
 func (a *API) troubles(models []string) (down []notify.Fact) {
 	var some []notify.Fact
@@ -153,10 +160,10 @@ func (a *API) troubles(models []string) (down []notify.Fact) {
 			continue
 		}
 		all, alive := 0, 0
-		for _, p := range providersOf(m, variant) {
-			for _, e := range p.endpoints {
+		for _, p := range listing.Providers(m, variant) {
+			for _, e := range p.Endpoints {
 				all++
-				if a.alive(e) {
+				if a.Health == nil || !a.Health.Of(e.ID).Ejected {
 					alive++
 				}
 			}

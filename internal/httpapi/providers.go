@@ -4,22 +4,13 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"slices"
-	"strings"
 	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
-	"weir/internal/health"
 	"weir/internal/money"
 	"weir/internal/rate"
 )
-
-// Stats reports how endpoints have been doing.
-type Stats interface {
-	// Shown is what was measured at an endpoint, by its id.
-	Shown(endpoint string) health.Shown
-}
 
 // getProviders serves GET /v1/models/{vendor}/{model}/providers. Source of the fields: completions of the specification, 11.4.
 func (x *request) getProviders() error {
@@ -34,8 +25,8 @@ func (x *request) getProviders() error {
 	o.text("model_slug", id)
 	o.text("model_name", m.Name)
 	o.Name("providers").Array()
-	for _, p := range providersOf(m, variant) {
-		p.append(&o, x.api.Stats)
+	for _, p := range listing.Providers(m, variant) {
+		(&providing{p}).append(&o, x.api.Stats)
 	}
 	o.EndArray()
 	o.EndObject()
@@ -43,39 +34,13 @@ func (x *request) getProviders() error {
 }
 
 // providing is one provider and its endpoints for a model.
-type providing struct {
-	*catalog.Provider
-	endpoints []*catalog.Endpoint
-	best      *catalog.Endpoint // whose prices are shown for the provider
-}
+type providing struct{ listing.Providing }
 
-// providersOf lists who serves a model under a suffix, the cheapest first.
-func providersOf(m *catalog.Model, v catalog.Variant) []providing {
-	var all []providing
-	for _, e := range m.Endpoints {
-		if !v.ServedBy(e.Variant) {
-			continue
-		}
-		i := slices.IndexFunc(all, func(p providing) bool { return p.Provider == e.Provider })
-		if i < 0 {
-			i, all = len(all), append(all, providing{Provider: e.Provider})
-		}
-		all[i].endpoints = append(all[i].endpoints, e)
-	}
-	for i := range all {
-		all[i].best = listing.Cheapest(all[i].endpoints)
-	}
-	slices.SortFunc(all, func(a, b providing) int {
-		return cmp.Or(cmp.Compare(listing.Headline(a.best), listing.Headline(b.best)), strings.Compare(a.Name, b.Name))
-	})
-	return all
-}
-
-func (p *providing) append(o *object, stats Stats) {
-	best := p.best
+func (p *providing) append(o *object, stats listing.Stats) {
+	best := p.Best
 	var params catalog.Params
-	for _, e := range p.endpoints {
-		params |= paramsOf(e)
+	for _, e := range p.Endpoints {
+		params |= listing.Params(e)
 	}
 	o.Object()
 	o.text("id", providerID(p.ID))
@@ -84,7 +49,7 @@ func (p *providing) append(o *object, stats Stats) {
 	o.price("price_in_per_1k", best.Pricing.Base.Prompt)
 	o.price("price_out_per_1k", best.Pricing.Base.Completion)
 	o.text("quantization", quantization(best))
-	o.text("data_retention_policy", string(cmp.Or(p.DataPolicy, catalog.PolicyUnknown)))
+	o.text("data_retention_policy", string(listing.Policy(p.Provider)))
 	o.text("updated_at", p.updatedAt().UTC().Format(time.RFC3339))
 	latency := p.medianLatency(stats)
 	if latency > 0 { // 0 is unknown: what was measured is not that
@@ -97,7 +62,7 @@ func (p *providing) append(o *object, stats Stats) {
 	o.texts("supported_parameters", params.Names())
 	appendPricing(o, &best.Pricing)
 	o.Name("endpoints").Array()
-	for _, e := range p.endpoints {
+	for _, e := range p.Endpoints {
 		appendEndpoint(o, e, stats)
 	}
 	o.EndArray()
@@ -116,7 +81,7 @@ func quantization(e *catalog.Endpoint) string { return cmp.Or(e.Quantization, "u
 // 1970 where that is unknown, too.
 func (p *providing) updatedAt() time.Time {
 	at := time.Unix(0, 0)
-	for _, e := range p.endpoints {
+	for _, e := range p.Endpoints {
 		t := e.UpdatedAt
 		if t.IsZero() {
 			t = e.Model.KnownSince
@@ -129,27 +94,15 @@ func (p *providing) updatedAt() time.Time {
 }
 
 // medianLatency is that of the endpoint whose prices are shown, or of the first one that is known; 0 when none is.
-func (p *providing) medianLatency(stats Stats) time.Duration {
-	latency := measured(p.best, stats).Latency
-	for i := 0; latency == 0 && i < len(p.endpoints); i++ {
-		latency = measured(p.endpoints[i], stats).Latency
+func (p *providing) medianLatency(stats listing.Stats) time.Duration {
+	latency := listing.Measured(p.Best, stats).Latency
+	for i := 0; latency == 0 && i < len(p.Endpoints); i++ {
+		latency = listing.Measured(p.Endpoints[i], stats).Latency
 	}
 	return latency
 }
 
-// measured are the figures of an endpoint. Tokens per second are those of text.
-func measured(e *catalog.Endpoint, stats Stats) health.Shown {
-	if stats == nil {
-		return health.Shown{Uptime: 100}
-	}
-	s := stats.Shown(e.ID)
-	if e.Output&catalog.Text == 0 || e.Model.Type != catalog.TypeChat {
-		s.Throughput = 0
-	}
-	return s
-}
-
-func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
+func appendEndpoint(o *object, e *catalog.Endpoint, stats listing.Stats) {
 	o.Object()
 	o.text("tag", e.Tag)
 	o.text("provider_name", e.Provider.Name)
@@ -159,12 +112,12 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 	appendPricing(o, &e.Pricing)
 	o.integer("context_length", cmp.Or(e.ContextLength, e.Model.ContextLength))
 	o.integer("max_completion_tokens", e.MaxCompletion)
-	o.texts("supported_parameters", paramsOf(e).Names())
+	o.texts("supported_parameters", listing.Params(e).Names())
 	o.boolean("supports_implicit_caching", e.ImplicitCache)
 	if !e.Retires.IsZero() {
 		o.text("retires", e.Retires.Format(time.DateOnly))
 	}
-	shown := measured(e, stats)
+	shown := listing.Measured(e, stats)
 	o.figure("uptime_last_1d", shown.Uptime)
 	o.figure("latency_last_30m_ms", float64(shown.Latency)/float64(time.Millisecond))
 	o.figure("throughput_last_30m_tps", shown.Throughput)

@@ -11,17 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/accountapi"
 	"weir/internal/catalog"
+	"weir/internal/catalogapi"
 	"weir/internal/fault"
 	"weir/internal/health"
-	"weir/internal/httpapi"
 	"weir/internal/money"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // watched starts a node that knows of some attempts at the first endpoint of acme/small.
-func watched(t *testing.T, script []health.Result, edit func(*httpapi.Config)) (*node, *catalog.Endpoint) {
+func watched(t *testing.T, script []health.Result, shown bool) (*node, *catalog.Endpoint) {
 	t.Helper()
 	s, err := sqlite.Open(context.Background(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
@@ -31,8 +32,8 @@ func watched(t *testing.T, script []health.Result, edit func(*httpapi.Config)) (
 	registry := health.New(health.Default(time.Now))
 	h := health.NewHistory(registry, s.Nodes, "node", 48*time.Hour)
 	var ep *catalog.Endpoint
-	n := startWith(t, relayFunc(hello), edit, func(d *httpapi.Deps) {
-		d.Stats, d.Health, d.Hours = registry, registry, h
+	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps) {
+		d.Stats, d.Health, d.Hours, d.Status = registry, registry, h, shown
 		m, _, _ := d.Catalog().Resolve("acme/small")
 		ep = m.Endpoints[0]
 	})
@@ -51,7 +52,7 @@ func watched(t *testing.T, script []health.Result, edit func(*httpapi.Config)) (
 
 func TestCompactCatalog(t *testing.T) {
 	t.Parallel()
-	n, ep := watched(t, []health.Result{health.Served, health.Served, health.Failed, health.Served}, nil)
+	n, ep := watched(t, []health.Result{health.Served, health.Served, health.Failed, health.Served}, false)
 	r := n.do("GET", "/api/catalog", "", "Authorization", "")
 	if r.StatusCode != 200 || r.Header.Get("Etag") == "" {
 		t.Fatalf("%d %s", r.StatusCode, r.body)
@@ -121,7 +122,6 @@ func TestCompactCatalog(t *testing.T) {
 
 func TestStatus(t *testing.T) {
 	t.Parallel()
-	on := func(c *httpapi.Config) { c.Status = true }
 	for want, script := range map[string][]health.Result{
 		"ok":   {health.Served},
 		"down": {health.Failed, health.Failed, health.Failed, health.Failed, health.Failed},
@@ -129,7 +129,7 @@ func TestStatus(t *testing.T) {
 		"degraded": {health.Served, health.Served, health.Served, health.Served, health.Failed, health.Served, health.Served, health.Served, health.Served, health.Served,
 			health.Failed, health.Served},
 	} {
-		n, ep := watched(t, script, on)
+		n, ep := watched(t, script, true)
 		s := n.do("GET", "/api/status", "", "Authorization", "").json(t)
 		all, _ := at(s, "providers").([]any)
 		found := false
@@ -145,7 +145,7 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%s: %v", want, s)
 		}
 	}
-	n, _ := watched(t, nil, nil)
+	n, _ := watched(t, nil, false)
 	wantError(t, n.do("GET", "/api/status", "", "Authorization", ""), 404, fault.NotFound)
 }
 
@@ -166,7 +166,7 @@ func TestCompactCatalogIsSmall(t *testing.T) {
 		p, _, _ := registry.Admit(m.Endpoints[0], "")
 		p.End(health.Sample{Result: health.Served, Latency: time.Duration(100+7*i) * time.Millisecond, Took: 3 * time.Second, Tokens: int64(20 + i)})
 	}
-	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
+	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps) {
 		d.Catalog = func() *catalog.Snapshot { return snapshot }
 		d.Stats, d.Health = registry, registry
 	})

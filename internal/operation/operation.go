@@ -18,6 +18,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/auth"
+	"weir/internal/catalog/listing"
 	"weir/internal/rawjson"
 )
 
@@ -86,6 +87,8 @@ type Call struct {
 	Gates   Gates
 	Browser Browser
 
+	// Still fails when the caller has lost the right to a long answer meanwhile.
+	Still func() error
 	// Status replaces that of the operation, where it is not 0.
 	Status int
 
@@ -163,22 +166,34 @@ func (o *Operation) In() reflect.Type { return o.in }
 // Out is the type of answers, for the description.
 func (o *Operation) Out() reflect.Type { return o.out }
 
-// Serve performs a request, and returns the JSON of its answer, or the file that it is.
-func (o *Operation) Serve(ctx context.Context, c *Call) ([]byte, *File, error) {
+// Answer is what a request is answered with: one of its members.
+type Answer struct {
+	JSON   []byte
+	Kept   *listing.Body // of a Cached
+	File   *File
+	Stream *Stream
+}
+
+// Serve performs a request.
+func (o *Operation) Serve(ctx context.Context, c *Call) (Answer, error) {
 	out, err := o.run(ctx, c)
 	if err != nil {
-		return nil, nil, err
+		return Answer{}, err
 	}
 	switch a := out.(type) {
 	case File:
-		return nil, &a, nil
+		return Answer{File: &a}, nil
+	case Stream:
+		return Answer{Stream: &a}, nil
+	case cached:
+		return Answer{Kept: a.kept()}, nil
 	case either:
 		if out = a.answer(); a.waits() {
 			c.Status = http.StatusAccepted
 		}
 	}
 	b, err := JSON(out)
-	return b, nil, err
+	return Answer{JSON: b}, err
 }
 
 // File is an answer that a browser saves. An account reads few of them at a time.
@@ -189,6 +204,14 @@ type File struct {
 	// Write sends the content in pieces. An error before the first of them is an error answer; a later one cuts the connection, so that a part is not
 	// taken for the whole.
 	Write func(w io.Writer) error
+}
+
+// Stream is an answer of server-sent events, which ends when its client goes.
+type Stream struct {
+	// Follow writes the events: each Write is sent at once, and fails when the client has gone. It is not called for a HEAD request.
+	Follow func(w io.Writer)
+	// Close is called when the answer has ended.
+	Close func()
 }
 
 // Data is an answer with one thing.

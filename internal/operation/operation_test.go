@@ -47,7 +47,7 @@ func read(query, body string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, _, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Query: values, Content: []byte(body)})
+	_, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Query: values, Content: []byte(body)})
 	return got, err
 }
 
@@ -130,9 +130,9 @@ func TestWrite(t *testing.T) {
 	o := operation.Of(operation.Operation{ID: "try", Path: "/api/tries"}, func(context.Context, *operation.Call, *operation.None) (operation.Data[out], error) {
 		return operation.Data[out]{Data: out{Amount: -1, At: time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600)), Raw: operation.Raw(`{"a": 1.0}`), Text: "<b>\xff"}}, nil
 	})
-	got, _, err := o.Serve(context.Background(), &operation.Call{})
+	answer, err := o.Serve(context.Background(), &operation.Call{})
 	const want = `{"data":{"amount":"-0.000000001","none":null,"at":"2026-01-02T02:04:05Z","never":null,"list":[],"raw":{"a":1.0},"next":null,"text":"<b>` + "\ufffd" + `"}}`
-	if err != nil || string(got) != want {
+	if got := string(answer.JSON); err != nil || got != want {
 		t.Errorf("%s, %v", got, err)
 	}
 }
@@ -156,11 +156,11 @@ func TestOr(t *testing.T) {
 	for status, want := range map[int]string{0: `{"name":"a"}`, 202: `{"step":"b"}`} {
 		done = status == 0
 		c := operation.Call{Content: []byte(`{}`)}
-		if got, _, err := o.Serve(context.Background(), &c); err != nil || string(got) != want || c.Status != status {
-			t.Errorf("%s with %d, %v", got, c.Status, err)
+		if got, err := o.Serve(context.Background(), &c); err != nil || string(got.JSON) != want || c.Status != status {
+			t.Errorf("%s with %d, %v", got.JSON, c.Status, err)
 		}
 	}
-	if _, _, err := o.Serve(context.Background(), &operation.Call{Content: []byte(`{"name":"a"}`)}); fault.From(err).Code != "unknown_field" {
+	if _, err := o.Serve(context.Background(), &operation.Call{Content: []byte(`{"name":"a"}`)}); fault.From(err).Code != "unknown_field" {
 		t.Errorf("a member of nothing: %v", err)
 	}
 }

@@ -221,6 +221,11 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 		success.Content = w.json(done)
 		to.Responses["202"] = answer(o.Waits)
 		to.Responses["202"].Content = w.json(waits)
+	case operation.CachedOf(o.Out()) != nil:
+		to.Parameters = append(to.Parameters, &huma.Param{Ref: "#/components/parameters/IfNoneMatch"})
+		to.Responses["304"] = &huma.Response{Description: "The client has it"}
+		success.Headers["ETag"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString}}
+		success.Content = w.json(operation.CachedOf(o.Out()))
 	case !o.HasAnswer():
 	case o.Media != "":
 		file := &huma.Schema{Type: huma.TypeString}
@@ -270,7 +275,9 @@ func security(a operation.Access) []map[string][]string {
 		return []map[string][]string{none, session}
 	case operation.Public:
 		return []map[string][]string{none, bearer, session}
-	case operation.AnyKey, operation.Inference:
+	case operation.AnyKey:
+		return []map[string][]string{bearer, session} // under /api
+	case operation.Inference:
 		return []map[string][]string{bearer}
 	case operation.Unlimited, operation.Notifying, operation.Linked:
 	}
@@ -402,6 +409,9 @@ func (w *writer) schemas() (*yaml.Node, error) {
 			}
 			if f.Type.Kind() == reflect.Pointer && p.Ref != "" && !strings.Contains(f.Tag.Get("json"), ",omit") {
 				s.Properties[member] = &huma.Schema{OneOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}
+			}
+			if f.Type.Kind() == reflect.Pointer && f.Type.Elem().Kind() == reflect.Slice && p.Ref == "" && !w.read[name] && !strings.Contains(f.Tag.Get("json"), ",omit") {
+				p.Nullable = true
 			}
 			if operation.MaybeOf(f.Type) != nil {
 				s.Required = slices.DeleteFunc(s.Required, func(r string) bool { return r == member })

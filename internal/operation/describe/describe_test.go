@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
+	"weir/internal/catalogapi"
 	"weir/internal/operation/describe"
 )
 
@@ -21,7 +22,7 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{})), "../../accountapi", "../../adminapi")
+	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{}), catalogapi.New(catalogapi.Deps{}).Operations()), "../../accountapi", "../../adminapi", "../../catalogapi")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,6 @@
 // Written by scripts/operations.mjs (npm run types).
 import { query } from './operation'
 
-export const getCatalog = /* @__PURE__ */ query('getCatalog', '/api/catalog')
-export const getModelSeries = /* @__PURE__ */ query('getModelSeries', '/api/models/{vendor}/{model}/series')
-export const getStatus = /* @__PURE__ */ query('getStatus', '/api/status')
-export const listHiddenModels = /* @__PURE__ */ query('listHiddenModels', '/api/catalog/hidden')
-export const getRankings = /* @__PURE__ */ query('getRankings', '/api/rankings')
 export const getOverview = /* @__PURE__ */ query('getOverview', '/api/overview')
 export const getCall = /* @__PURE__ */ query('getCall', '/api/calls/{id}')
 export const getCallText = /* @__PURE__ */ query('getCallText', '/api/calls/{id}/text')
@@ -48,6 +43,7 @@ export const getLedgerDay = /* @__PURE__ */ query('getLedgerDay', '/api/ledger/d
 export const getUsage = /* @__PURE__ */ query('getUsage', '/api/usage')
 export const listCalls = /* @__PURE__ */ query('listCalls', '/api/calls')
 export const getCallHistogram = /* @__PURE__ */ query('getCallHistogram', '/api/calls/histogram')
+export const listHiddenModels = /* @__PURE__ */ query('listHiddenModels', '/api/catalog/hidden')
 export const getAdminCatalog = /* @__PURE__ */ query('getAdminCatalog', '/api/admin/catalog')
 export const getAdminHistory = /* @__PURE__ */ query('getAdminHistory', '/api/admin/catalog/history')
 export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/api/admin/providers')
@@ -60,3 +56,7 @@ export const listAllPayments = /* @__PURE__ */ query('listAllPayments', '/api/ad
 export const listAllActs = /* @__PURE__ */ query('listAllActs', '/api/admin/acts')
 export const listAllInvoices = /* @__PURE__ */ query('listAllInvoices', '/api/admin/invoices')
 export const getAnyInvoice = /* @__PURE__ */ query('getAnyInvoice', '/api/admin/invoices/{id}')
+export const getCatalog = /* @__PURE__ */ query('getCatalog', '/api/catalog')
+export const getModelSeries = /* @__PURE__ */ query('getModelSeries', '/api/models/{vendor}/{model}/series')
+export const getStatus = /* @__PURE__ */ query('getStatus', '/api/status')
+export const getRankings = /* @__PURE__ */ query('getRankings', '/api/rankings')

@@ -1128,97 +1128,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/catalog": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** All models of all types in one compact answer, for pages that filter them in the browser. It changes at most once a minute; send its ETag */
-        get: operations["getCatalog"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/models/{vendor}/{model}/series": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** First token, speed or uptime of a model by hour and provider, as all nodes have measured them */
-        get: operations["getModelSeries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/status": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** How each provider has worked in the last 24 hours. web.status: false switches it off */
-        get: operations["getStatus"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/catalog/hidden": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The models of which each call of this caller would be refused, by the preferences of the account and by what the key may call
-         * @description For a session the key is the one of the browser's calls. What only some calls would be refused for, such as their length, hides nothing.
-         */
-        get: operations["listHiddenModels"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/rankings": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Which models are used most here, by paid tokens of whole UTC days. For people with an account; for visitors, too, with web.rankings: true
-         * @description A model is listed when at least five accounts (`least`) paid for it in the period. No account counts for more than the one with the fifth most, and neither free nor failed calls count.
-         */
-        get: operations["getRankings"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/payments/notifications": {
         parameters: {
             query?: never;
@@ -2836,6 +2745,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/catalog/hidden": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The models of which each call of this caller would be refused, by the preferences of the account and by what the key may call
+         * @description For a session the key is the one of the browser's calls. What only some calls would be refused for, such as their length, hides nothing.
+         */
+        get: operations["listHiddenModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/catalog": {
         parameters: {
             query?: never;
@@ -3245,6 +3174,77 @@ export interface paths {
         };
         /** An invoice of any account as a document */
         get: operations["getAnyInvoiceDocument"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/catalog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All models of all types in one compact answer, for pages that filter them in the browser. It changes at most once a minute; send its ETag */
+        get: operations["getCatalog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/models/{vendor}/{model}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** First token, speed or uptime of a model by hour and provider, as all nodes have measured them */
+        get: operations["getModelSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How each provider has worked in the last 24 hours. web.status: false switches it off */
+        get: operations["getStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/rankings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which models are used most here, by paid tokens of whole UTC days. For people with an account; for visitors, too, with web.rankings: true
+         * @description A model is listed when at least five accounts (`least`) paid for it in the period. No account counts for more than the one with the fifth most, and neither free nor failed calls count.
+         */
+        get: operations["getRankings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4250,192 +4250,6 @@ export interface components {
         ErrorType: "server" | "invalid_request" | "duplicate_key" | "too_deep" | "invalid_prompt" | "model_not_found" | "wrong_endpoint" | "context_length_exceeded" | "string_too_long" | "authentication" | "payment_required" | "permission_denied" | "content_policy_violation" | "refusal" | "not_found" | "previous_response_not_found" | "no_endpoints" | "method_not_allowed" | "request_timeout" | "payload_too_large" | "header_too_large" | "unsupported_media_type" | "unprocessable" | "conflict" | "idempotency_mismatch" | "idempotency_in_flight" | "idempotency_not_kept" | "rate_limit_exceeded" | "provider_unavailable" | "provider_overloaded" | "no_provider" | "timeout" | "overloaded" | "draining" | "storage_unavailable" | "canceled" | "video_not_ready" | "video_expired" | "video_not_available" | "range_not_satisfiable";
         Error: {
             error: components["schemas"]["ErrorObject"];
-        };
-        CompactCatalog: {
-            /** @description Of the catalog */
-            version: string;
-            /**
-             * Format: date-time
-             * @description The hour with which uptime ends; the last value of uptime is of this hour, which is still running
-             */
-            at: string;
-            /** @enum {string} */
-            currency: "RUB";
-            /** @description What to filter by, with the number of models of each */
-            facets: {
-                types: components["schemas"]["FacetValues"];
-                caps: components["schemas"]["FacetValues"];
-                ins: components["schemas"]["FacetValues"];
-                outs: components["schemas"]["FacetValues"];
-                policies: components["schemas"]["FacetValues"];
-                vendors: components["schemas"]["FacetValues"];
-                providers: {
-                    id: string;
-                    name: string;
-                    count: number;
-                    /** @enum {string} */
-                    policy: "zero" | "transient" | "retained" | "training" | "unknown";
-                }[];
-            };
-            /** @description The most used first */
-            models: components["schemas"]["CompactModel"][];
-            /** @description Words as Russian speakers write names by ear, and the names that they stand for in a search */
-            spoken: {
-                [key: string]: string;
-            };
-        };
-        FacetValues: {
-            id: string;
-            name: string;
-            count: number;
-        }[];
-        /** @description Members without a value are left out, except those that are required */
-        CompactModel: {
-            id: string;
-            name: string;
-            vendor: string;
-            /** @description chat, embedding, image, video, audio_transcription, audio_speech, moderation or rerank */
-            type: string;
-            /** @description Rubles per 1000 tokens, of the cheapest endpoint; null where tokens have no price */
-            in: string | null;
-            /** @description Rubles per 1000 tokens */
-            out: string | null;
-            /** @description Rubles per 1000 tokens that are read from the cache; null without a price of its own */
-            cached: string | null;
-            /**
-             * @description What else is charged for
-             * @enum {string}
-             */
-            unit?: "minute" | "characters_1k" | "second" | "image" | "megapixel" | "request";
-            /** @description Rubles per unit, the lowest price there is */
-            each?: string;
-            /** @description true: other prices apply to long prompts or at some hours */
-            varies?: boolean;
-            /** @description Tokens */
-            ctx: number | null;
-            /** @description The longest answer in tokens */
-            max?: number;
-            /** @description tools, reasoning, json, cache: what at least one endpoint can do */
-            caps: string[];
-            /** @description Usual settings that no endpoint of a chat model takes */
-            lacks?: ("temperature" | "top_p" | "max_tokens" | "response_format")[];
-            /** @description text, image, audio, file, video */
-            ins: string[];
-            /** @description text, image, audio, video, embedding, transcript, speech, moderation, rank */
-            outs: string[];
-            /**
-             * @description The strictest of its providers
-             * @enum {string}
-             */
-            policy: "zero" | "transient" | "retained" | "training" | "unknown";
-            /** @description Ids, the cheapest first */
-            providers: string[];
-            /** @description Some endpoint takes calls at present */
-            live: boolean;
-            /** @description Median ms to the first content in the last 30 minutes, of the fastest endpoint */
-            p50: number | null;
-            /** @description Median of tokens per second in the last 30 minutes, of the fastest endpoint */
-            tps: number | null;
-            /** @description Percentage of attempts that were served, by hour, oldest first; null where nothing is known of an hour, or of the whole day */
-            uptime: (number | null)[] | null;
-            /** @description 1: the most used of the last seven whole days, as in GET /api/rankings */
-            rank: number | null;
-            /** Format: date */
-            created: string | null;
-            /** @description Other slugs of it */
-            aliases?: string[];
-            /** @description The beginning of what is declared of it, at most 100 bytes */
-            about?: string;
-            /**
-             * Format: date
-             * @description Day from which no provider serves it
-             */
-            retires?: string;
-        };
-        ModelSeries: {
-            model: string;
-            /** @enum {string} */
-            metric: "ttft" | "tps" | "uptime" | "all";
-            /** @enum {string} */
-            range: "24h" | "7d";
-            /**
-             * Format: date-time
-             * @description Beginning of the last hour in which a provider served the model; null when none did in this range
-             */
-            last_served_at: string | null;
-            /** @description The beginnings of the hours */
-            t: string[];
-            /** @description Providers of which something is known, by name */
-            series: {
-                provider: string;
-                name: string;
-                /** @description Of one metric: one for each hour, null where nothing was measured */
-                values?: (number | null)[];
-                /** @description Of all */
-                ttft?: (number | null)[];
-                /** @description Of all */
-                tps?: (number | null)[];
-                /** @description Of all */
-                uptime?: (number | null)[];
-            }[];
-        };
-        ProviderStatus: {
-            /**
-             * @description degraded: some provider does not work well; down: none that was tried works
-             * @enum {string}
-             */
-            state: "ok" | "degraded" | "down";
-            /**
-             * Format: date-time
-             * @description The hour with which uptime ends, which is still running
-             */
-            at: string;
-            providers: {
-                id: string;
-                name: string;
-                /**
-                 * @description degraded: some endpoint gets no calls, or of ten attempts or more in this hour more than one in twenty failed; down: no endpoint gets calls; idle: not tried in the last 24 hours
-                 * @enum {string}
-                 */
-                state: "ok" | "degraded" | "down" | "idle";
-                models: number;
-                /** @description Percentage of attempts */
-                uptime_24h: number | null;
-                /** @description As in the catalog */
-                uptime: (number | null)[] | null;
-                /** @description Median ms to the first content in the last 24 hours */
-                p50: number | null;
-            }[];
-        };
-        Rankings: {
-            /** @enum {string} */
-            range: "7d" | "30d";
-            /** Format: date */
-            from: string;
-            /**
-             * Format: date
-             * @description The last day that counts
-             */
-            to: string;
-            /** @description How many accounts must have paid for a model before it is listed */
-            least: number;
-            models: {
-                place: number;
-                /** @description Its place in as many days before; null when it had none */
-                before: number | null;
-                id: string;
-                name: string;
-                vendor: string;
-                vendor_name: string;
-                /** @description Whole percent of what counts; 0: less than half a percent */
-                share: number;
-            }[];
-            /** @description The same by vendor */
-            vendors: {
-                id: string;
-                name: string;
-                share: number;
-            }[];
         };
         /** @description What PublicKeyCredential.toJSON returns */
         PasskeyAnswer: {
@@ -6751,6 +6565,91 @@ export interface components {
             most: number;
             next: null;
         };
+        /** @description All models of all types. */
+        CompactCatalog: {
+            /** @description Of the catalog */
+            version: string;
+            /**
+             * Format: date-time
+             * @description The hour with which uptime ends; the last value of uptime is of this hour, which is still running
+             */
+            at: string;
+            /** @enum {string} */
+            currency: "RUB";
+            facets: components["schemas"]["Facets"];
+            /** @description The most used first */
+            models: components["schemas"]["CompactModel"][];
+            /** @description Words as Russian speakers write names by ear, and the names that they stand for in a search */
+            spoken: {
+                [key: string]: string;
+            };
+        };
+        /** @description A model as pages filter it. Members without a value are left out, except those that are required. */
+        CompactModel: {
+            id: string;
+            name: string;
+            vendor: string;
+            /** @description One of chat, embedding, image, video, audio_transcription, audio_speech, moderation and rerank */
+            type: string;
+            /** @description Rubles per 1000 tokens, of the cheapest endpoint; null where tokens have no price */
+            in: components["schemas"]["Decimal"] | null;
+            /** @description Rubles per 1000 tokens */
+            out: components["schemas"]["Decimal"] | null;
+            /** @description Rubles per 1000 tokens that are read from the cache; null without a price of its own */
+            cached: components["schemas"]["Decimal"] | null;
+            /**
+             * @description What else is charged for
+             * @enum {string}
+             */
+            unit?: "minute" | "characters_1k" | "second" | "image" | "megapixel" | "request";
+            /** @description Rubles per unit, the lowest price there is */
+            each?: components["schemas"]["Decimal"];
+            /** @description Other prices apply to long prompts or at some hours */
+            varies?: boolean;
+            /** @description Tokens */
+            ctx: number | null;
+            /** @description The longest answer in tokens */
+            max?: number;
+            /** @description What at least one endpoint can do: tools, reasoning, json, cache */
+            caps: string[];
+            /** @description Usual settings that no endpoint of a chat model takes */
+            lacks?: ("temperature" | "top_p" | "max_tokens" | "response_format")[];
+            /** @description Of text, image, audio, file, video */
+            ins: string[];
+            /** @description Of text, image, audio, video, embedding, transcript, speech, moderation, rank */
+            outs: string[];
+            /**
+             * @description The strictest of its providers
+             * @enum {string}
+             */
+            policy: "zero" | "transient" | "retained" | "training" | "unknown";
+            /** @description Ids, the cheapest first */
+            providers: string[];
+            /** @description Some endpoint takes calls at present */
+            live: boolean;
+            /** @description Median ms to the first content in the last 30 minutes, of the fastest endpoint */
+            p50: number | null;
+            /**
+             * Format: double
+             * @description Median of tokens per second in the last 30 minutes, of the fastest endpoint
+             */
+            tps: number | null;
+            /** @description Percentage of attempts that were served, by hour, oldest first; null where nothing is known of an hour, or of the whole day */
+            uptime: (number | null)[] | null;
+            /** @description 1: the most used of the last seven whole days, as in GET /api/rankings */
+            rank: number | null;
+            /** Format: date */
+            created: string | null;
+            /** @description Other slugs of it */
+            aliases?: string[];
+            /** @description The beginning of what is declared of it, at most 100 bytes */
+            about?: string;
+            /**
+             * Format: date
+             * @description Day from which no provider serves it
+             */
+            retires?: string;
+        };
         /** @description Ends a sign-up. */
         ConfirmationInput: {
             token: string;
@@ -6783,6 +6682,30 @@ export interface components {
         /** @description How many sessions have ended. */
         Ended: {
             ended: number;
+        };
+        /** @description A provider that models have. */
+        FacetProvider: {
+            id: string;
+            name: string;
+            count: number;
+            /** @enum {string} */
+            policy: "zero" | "transient" | "retained" | "training" | "unknown";
+        };
+        /** @description A value that models have. */
+        FacetValue: {
+            id: string;
+            name: string;
+            count: number;
+        };
+        /** @description What to filter by, with the number of models of each. */
+        Facets: {
+            types: components["schemas"]["FacetValue"][];
+            caps: components["schemas"]["FacetValue"][];
+            ins: components["schemas"]["FacetValue"][];
+            outs: components["schemas"]["FacetValue"][];
+            policies: components["schemas"]["FacetValue"][];
+            vendors: components["schemas"]["FacetValue"][];
+            providers: components["schemas"]["FacetProvider"][];
         };
         /** @description What this gateway offers. */
         Features: {
@@ -6831,6 +6754,11 @@ export interface components {
         /** @description Says how many there were of what is deleted. */
         Gone: {
             deleted: number;
+        };
+        /** @description Which models are not for a caller. */
+        HiddenModels: {
+            /** @description Their ids */
+            hidden: string[];
         };
         /** @description Who a person is at another provider. */
         Identity: {
@@ -7390,6 +7318,23 @@ export interface components {
             /** @enum {string} */
             theme: "light" | "dark" | "system";
         };
+        /** @description How a model has been served by the hour. */
+        ModelSeries: {
+            model: string;
+            /** @enum {string} */
+            metric: "ttft" | "tps" | "uptime" | "all";
+            /** @enum {string} */
+            range: "24h" | "7d";
+            /**
+             * Format: date-time
+             * @description Beginning of the last hour in which a provider served the model; null when none did in this range
+             */
+            last_served_at: string | null;
+            /** @description The beginnings of the hours */
+            t: string[];
+            /** @description Providers of which something is known, by name */
+            series: components["schemas"]["ProviderSeries"][];
+        };
         /** @description Money that moved for another reason than a call. */
         Movement: {
             transaction: number;
@@ -7930,6 +7875,26 @@ export interface components {
             step?: string | null;
             credential?: components["schemas"]["PasskeyAnswer"];
         };
+        /** @description How a provider works. */
+        ProviderHealth: {
+            id: string;
+            name: string;
+            /**
+             * @description Degraded: some endpoint gets no calls, or of ten attempts or more in this hour more than one in twenty failed; down: no endpoint gets calls; idle: not tried in the last 24 hours
+             * @enum {string}
+             */
+            state: "ok" | "degraded" | "down" | "idle";
+            models: number;
+            /**
+             * Format: double
+             * @description Percentage of attempts
+             */
+            uptime_24h: number | null;
+            /** @description As in the catalog */
+            uptime: (number | null)[] | null;
+            /** @description Median ms to the first content in the last 24 hours */
+            p50: number | null;
+        };
         /** @description An account's own key of a provider, without the secret. */
         ProviderKey: {
             id: string;
@@ -8034,6 +7999,68 @@ export interface components {
             source: "database" | "variable" | "configuration";
             /** @description The last characters of a key that was set here; no other part is ever shown */
             last4: string | null;
+        };
+        /** @description What was measured at a provider: one figure for each hour, null where nothing was measured. */
+        ProviderSeries: {
+            provider: string;
+            name: string;
+            /** @description Of one metric */
+            values?: (number | null)[];
+            /** @description Of all */
+            ttft?: (number | null)[];
+            /** @description Of all */
+            tps?: (number | null)[];
+            /** @description Of all */
+            uptime?: (number | null)[];
+        };
+        /** @description How the providers work at present. */
+        ProviderStatus: {
+            /**
+             * @description Degraded: some provider does not work well; down: none that was tried works
+             * @enum {string}
+             */
+            state: "ok" | "degraded" | "down";
+            /**
+             * Format: date-time
+             * @description The hour with which uptime ends, which is still running
+             */
+            at: string;
+            providers: components["schemas"]["ProviderHealth"][];
+        };
+        /** @description A model of a ranking. */
+        RankedModel: {
+            place: number;
+            /** @description Its place in as many days before; null when it had none */
+            before: number | null;
+            id: string;
+            name: string;
+            vendor: string;
+            vendor_name: string;
+            /** @description Whole percent of what counts; 0: less than half a percent */
+            share: number;
+        };
+        /** @description A vendor of a ranking. */
+        RankedVendor: {
+            id: string;
+            name: string;
+            share: number;
+        };
+        /** @description Which models are used most. */
+        Rankings: {
+            /** @enum {string} */
+            range: "7d" | "30d";
+            /** Format: date */
+            from: string;
+            /**
+             * Format: date
+             * @description The last day that counts
+             */
+            to: string;
+            /** @description How many accounts must have paid for a model before it is listed */
+            least: number;
+            models: components["schemas"]["RankedModel"][];
+            /** @description The same by vendor */
+            vendors: components["schemas"]["RankedVendor"][];
         };
         /** @description Where the configuration sets rate and margin, so that they cannot be set here. */
         RateDeclared: {
@@ -11789,242 +11816,6 @@ export interface operations {
             408: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getCatalog: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description ETag of a response that the client already has */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The catalog */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CompactCatalog"];
-                };
-            };
-            /** @description The client has it */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getModelSeries: {
-        parameters: {
-            query?: {
-                /** @description ttft is the median time to the first content in ms, tps the median of tokens per second, uptime the percentage of attempts that were served; all is the three in one answer */
-                metric?: "ttft" | "tps" | "uptime" | "all";
-                range?: "24h" | "7d";
-            };
-            header?: {
-                /** @description ETag of a response that the client already has */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-            };
-            path: {
-                /** @example sim */
-                vendor: string;
-                /** @example chat */
-                model: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The series; the last hour is still running */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ModelSeries"];
-                };
-            };
-            /** @description The client has it */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getStatus: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description ETag of a response that the client already has */
-                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The providers that serve a model, by name */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    ETag?: string;
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["ProviderStatus"];
-                };
-            };
-            /** @description The client has it */
-            304: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    listHiddenModels: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Their ids, as in GET /api/catalog */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "hidden": [
-                     *         "acme/large"
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        hidden: string[];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getRankings: {
-        parameters: {
-            query?: {
-                /**
-                 * @description The period, which ends yesterday
-                 * @example 30d
-                 */
-                range?: "7d" | "30d";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The models, the most used first; at most 100 */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    /**
-                     * @example {
-                     *       "range": "7d",
-                     *       "from": "2026-01-24",
-                     *       "to": "2026-01-30",
-                     *       "least": 5,
-                     *       "models": [
-                     *         {
-                     *           "place": 1,
-                     *           "before": 2,
-                     *           "id": "acme/large",
-                     *           "name": "Acme: Large",
-                     *           "vendor": "acme",
-                     *           "vendor_name": "Acme",
-                     *           "share": 71
-                     *         },
-                     *         {
-                     *           "place": 2,
-                     *           "before": null,
-                     *           "id": "zeta/small",
-                     *           "name": "Zeta: Small",
-                     *           "vendor": "zeta",
-                     *           "vendor_name": "Zeta",
-                     *           "share": 29
-                     *         }
-                     *       ],
-                     *       "vendors": [
-                     *         {
-                     *           "id": "acme",
-                     *           "name": "Acme",
-                     *           "share": 71
-                     *         },
-                     *         {
-                     *           "id": "zeta",
-                     *           "name": "Zeta",
-                     *           "share": 29
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": components["schemas"]["Rankings"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -16854,6 +16645,35 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listHiddenModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Their ids, as in GET /api/catalog */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HiddenModels"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getAdminCatalog: {
         parameters: {
             query?: never;
@@ -18176,6 +17996,171 @@ export interface operations {
                 };
                 content: {
                     "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCatalog: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of a response that the client already has */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The catalog */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompactCatalog"];
+                };
+            };
+            /** @description The client has it */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getModelSeries: {
+        parameters: {
+            query?: {
+                /** @description What is shown: ttft is the median time to the first content in ms, tps the median of tokens per second, uptime the percentage of attempts that were served; all is the three in one answer. ttft without it */
+                metric?: "ttft" | "tps" | "uptime" | "all";
+                /** @description 24h without it */
+                range?: "24h" | "7d";
+            };
+            header?: {
+                /** @description ETag of a response that the client already has */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /** @example sim */
+                vendor: string;
+                /** @example chat */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The series; the last hour is still running */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelSeries"];
+                };
+            };
+            /** @description The client has it */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getStatus: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of a response that the client already has */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The providers that serve a model, by name */
+            200: {
+                headers: {
+                    ETag?: string;
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProviderStatus"];
+                };
+            };
+            /** @description The client has it */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getRankings: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The period, which ends yesterday; 7d without it
+                 * @example 30d
+                 */
+                range?: "7d" | "30d";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models, the most used first; at most 100 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rankings"];
                 };
             };
             400: components["responses"]["Error"];
