@@ -204,16 +204,16 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	ownKeys := g.makeOwnKeys(ring)
 	calls := relay.New(relay.Deps{
-		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
-	}, relayConfig(cfg))
+	}, cfg.Relay.Config)
 	g.named = idempotency.New(g.store.Pages, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
 	g.onClose(func(context.Context) { g.named.Close() })
 	g.history = history.New(g.store.Pages, historyConfig(cfg, now, g.slog))
 	secrets := webhook.NewSecrets(g.store.Notices, func() *seal.Ring { return ring }, time.Now)
 	fetcher := newFetch(&cfg.Fetch)
-	g.events = newCourier(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
+	g.events = newCourier(g.store, secrets, fetcher, cfg.Video.Callbacks, g.slog)
 	g.events.Start()
 	g.onClose(func(context.Context) { g.events.Stop() })
 	if g.videos, err = g.makeVideos(fetcher, ownKeys, metrics, traces, now); err != nil {

@@ -19,7 +19,7 @@ import (
 func openFiles(cfg *config.Config) (contents, error) {
 	b := &cfg.Batch
 	if b.Keep == config.KeepS3 {
-		return s3.Open(s3Config(&b.S3, 4*b.MaxFileBytes)) // results are larger
+		return s3.Open(s3Config(&b.S3, 4*config.Size(b.MaxFileBytes))) // results are larger
 	}
 	return folder.Open(cfg.FileFolder(), int64(b.MinFreeBytes))
 }
@@ -38,12 +38,8 @@ func (g *Gateway) makeBatches(verifier *apikey.Verifier, metrics *httpapi.Metric
 		return nil, err
 	}
 	g.onClose(func(context.Context) { _ = kept.Close() })
-	b := &g.cfg.Batch
-	c := batch.Default(g.clock)
-	c.Window, c.KeepFor, c.ForgetAfter, c.LostAfter = b.Window, b.KeepFor, b.ForgetAfter, b.LostAfter
-	c.MaxFileBytes, c.MaxLines, c.MaxLineBytes = int64(b.MaxFileBytes), b.MaxRequests, int64(b.MaxLineBytes)
-	c.Files, c.MaxActive = batch.FileBounds{Files: b.MaxFiles, Bytes: int64(b.MaxBytes)}, b.MaxActive
-	c.AtOnce, c.PerUser, c.Tries, c.StoreFor = int(b.AtOnce), int(b.AtOncePerUser), b.Tries, patience(&g.cfg, c.StoreFor)
+	c := g.cfg.Batch.Config
+	c.Now, c.StoreFor = g.clock, patience(&g.cfg, c.StoreFor)
 	c.Report = func(what, id string, err error) { g.slog.Warn(what, "batch", id, "error", unquoted(err)) }
 	return batch.New(batch.Deps{
 		Store: g.store.Jobs, Contents: kept, Member: g.book,

@@ -50,6 +50,10 @@ func TestDocumentation(t *testing.T) {
 	walk = func(of reflect.Type, at string) {
 		for f := range of.Fields() {
 			name := f.Tag.Get("yaml")
+			if name == ",inline" {
+				walk(f.Type, at)
+				continue
+			}
 			if key := strings.TrimPrefix(at+"."+name, "."); name != "" && !strings.Contains(reference, "`"+key) {
 				t.Errorf("the setting %s is not in the reference", key)
 			} else if name != "" && f.Type.Kind() == reflect.Struct {

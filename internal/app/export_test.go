@@ -3,6 +3,5 @@ package app
 // What a node makes of its settings.
 var (
 	UpstreamConfig = upstreamConfig
-	RelayConfig    = relayConfig
 	HealthConfig   = healthConfig
 )

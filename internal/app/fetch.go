@@ -19,11 +19,9 @@ func newFetch(f *config.Fetch) *fetch.Client {
 		a.Hosts, a.Networks, _ = config.Allowed(list)
 		return a
 	}
-	return fetch.New(fetch.Config{
-		RemoteMedia: f.RemoteMedia, HTTP: f.AllowHTTP,
-		ProviderMedia: allowed(f.AllowProviderMedia), ClientMedia: allowed(f.AllowClientMedia), Callbacks: allowed(f.AllowCallbacks),
-		Connect: f.ConnectTimeout, FirstByte: f.FirstByteTimeout, Idle: f.IdleTimeout, Total: f.TotalTimeout, MaxBytes: int64(f.MaxBytes),
-	})
+	c := f.Config
+	c.ProviderMedia, c.ClientMedia, c.Callbacks = allowed(f.AllowProviderMedia), allowed(f.AllowClientMedia), allowed(f.AllowCallbacks)
+	return fetch.New(c)
 }
 
 // contentFor limits how long a client may take to read a video.

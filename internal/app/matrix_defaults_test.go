@@ -123,7 +123,7 @@ func newUnchanged(t *testing.T) *unchanged {
 	to.Dial = listener.dial
 	client := upstream.New(to)
 	w.relay = relay.New(relay.Deps{Upstream: client, Book: book, Tokens: tokenizer.Tokenizer{}, Gate: health.New(app.HealthConfig(w.cfg, time.Now)), Now: time.Now,
-		Rand: func() float64 { return 0 }}, app.RelayConfig(w.cfg))
+		Rand: func() float64 { return 0 }}, w.cfg.Relay.Config)
 	t.Cleanup(func() {
 		client.Close()
 		if err := book.Close(context.Background()); err != nil {

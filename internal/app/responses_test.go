@@ -256,7 +256,7 @@ func TestStoredResponses(t *testing.T) {
 
 func TestNothingIsStored(t *testing.T) {
 	t.Parallel()
-	tk := startTalker(t, func(s *apptest.Setup) { s.Responses.Retention = 0 })
+	tk := startTalker(t, func(s *apptest.Setup) { s.Responses.KeepFor = 0 })
 	account := tk.NewAccount(t)
 	first := account.Respond(t, apptest.Object{"model": "plain/reason", "input": "one"})
 	if first["store"] != false {

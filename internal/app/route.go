@@ -54,7 +54,7 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 	if list := rawjson.Find([]byte(defaults.Account), "plugins"); list != nil {
 		wire.UsePlugins(req, list)
 	}
-	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, relayConfig(cfg))
+	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, cfg.Relay.Config)
 	e, err := calls.Explain(context.Background(), &relay.Call{Caller: caller, Request: req, At: time.Now(), Catalog: snap})
 	if err != nil {
 		return RouteExplanation{}, err

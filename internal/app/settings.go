@@ -14,9 +14,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/limit/quota"
-	"weir/internal/plugin"
 	"weir/internal/redact"
-	"weir/internal/relay"
 	"weir/internal/store"
 	"weir/internal/upstream"
 )
@@ -37,32 +35,16 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 }
 
 func historyConfig(cfg config.Config, now func() time.Time, log *slog.Logger) history.Config {
-	r, c := cfg.Responses, history.Default(now)
-	c.StoreFor, c.KeepFor, c.MaxBytes, c.MaxRuns = patience(&cfg, c.StoreFor), r.Retention, int(r.MaxInputBytes), int(r.MaxBackground)
-	c.Bounds = history.Bounds{Responses: int(r.MaxPerUser), Bytes: int64(r.MaxBytesPerUser)}
+	c := cfg.Responses
+	c.Now, c.StoreFor = now, patience(&cfg, c.StoreFor)
 	c.Report = func(what string, err error) { log.Error(what, "error", err) }
 	return c
 }
 
-func relayConfig(cfg config.Config) relay.Config {
-	r := cfg.Relay
-	return relay.Config{
-		MaxAttempts: int(r.MaxAttempts), AttemptBudget: r.AttemptBudget, RetryPercent: r.RetryPercent, StickyFor: r.StickyFor,
-		HostedCalls: r.HostedCalls, SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens,
-	}
-}
-
-func shapingConfig(cfg config.Config) plugin.Config {
-	s := cfg.Shaping
-	return plugin.Config{
-		Concurrent: int(s.MaxConcurrent), ConcurrentPerUser: int(min(s.MaxConcurrentPerUser, s.MaxConcurrent-1)), Wait: s.MaxWait, Time: s.MaxTime, CPU: s.MaxCPU, Memory: int64(s.MaxMemoryBytes),
-	}
-}
-
 // idempotencyConfig sets RunFor above the longest time that a call may take: an older call is no longer running.
 func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, log *slog.Logger) idempotency.Config {
-	i, c := cfg.Idempotency, idempotency.Default(time.Now)
-	c.Node, c.Life, c.StoreFor = book.Node(), apikey.NewID(""), patience(&cfg, c.StoreFor)
+	c := cfg.Idempotency
+	c.Now, c.Node, c.Life, c.StoreFor = time.Now, book.Node(), apikey.NewID(""), patience(&cfg, c.StoreFor)
 	c.Settled = func(ctx context.Context, wallet, generation string) (bool, error) {
 		c, _, err := book.Call(ctx, wallet, generation)
 		if fault.Is(err, fault.NotFound) { // a job that is still running is charged later, and so are the requests of a batch
@@ -74,8 +56,7 @@ func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, 
 		}
 		return err == nil && c.Settled, err
 	}
-	c.KeepFor, c.RunFor = i.KeepFor, max(cfg.Upstream.Total, cfg.Upstream.StreamTotal)+cfg.Relay.AttemptBudget+time.Minute
-	c.MaxBytes, c.Bounds = int(i.MaxAnswerBytes), idempotency.Bounds{Entries: int(i.MaxAnswersPerUser), Bytes: int64(i.MaxBytesPerUser)}
+	c.RunFor = max(cfg.Upstream.Total, cfg.Upstream.StreamTotal) + cfg.Relay.AttemptBudget + time.Minute
 	c.Report = func(what string, err error) { log.Error(what, "error", err) }
 	return c
 }
@@ -85,7 +66,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c := httpapi.Default()
 	c.MaxBody, c.MaxManagementBody, c.BodyBudget = int64(s.Limits.MaxBodyBytes), int64(s.Limits.MaxManagementBodyBytes), int64(s.Limits.BodyBudgetBytes)
 	c.MaxInFlight = s.Limits.MaxInFlightRequests
-	c.MaxFile = int64(cfg.Batch.MaxFileBytes)
+	c.MaxFile = cfg.Batch.MaxFileBytes
 	c.MaxUploads, c.SpoolBudget, c.SpoolMinFree = s.Limits.MaxUploads, int64(s.Limits.SpoolBudgetBytes), int64(s.Limits.SpoolMinFreeBytes)
 	c.MaxRequestLine, c.MaxHeaderBytes, c.MaxHeaders = int(s.Limits.MaxRequestLineBytes), int(s.Limits.MaxHeaderBytes), int(s.Limits.MaxHeaders)
 	c.MaxConns, c.MaxConnsByAddress = int(s.Limits.MaxConnections), int(s.Limits.MaxConnectionsAddress)

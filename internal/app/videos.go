@@ -57,11 +57,9 @@ func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpap
 		g.onClose(func(context.Context) { _ = kept.Close() })
 		d.Contents = kept
 	}
-	c := video.Default(now)
-	c.Limit, c.AtOnce, c.Copies = int(v.MaxActive), int(v.AtOnce), int(v.CopiesAtOnce)
-	c.JobFor, c.KeepFor, c.ForgetAfter, c.CopyFor = v.MaxAge, v.Retention, v.ForgetAfter, v.CopyTimeout
-	c.AcceptFor, c.LostAfter, c.AddFor, c.StoreFor = v.AcceptWithin, v.LostAfter, g.cfg.Ledger.StoreFor, patience(&g.cfg, c.StoreFor)
-	c.FirstPoll, c.MostPoll, c.LookEvery = v.FirstPoll, v.MostPoll, min(v.FirstPoll, c.LookEvery)
+	c := v.Config
+	c.Now, c.AddFor, c.StoreFor = now, g.cfg.Ledger.StoreFor, patience(&g.cfg, c.StoreFor)
+	c.LookEvery = min(c.FirstPoll, c.LookEvery)
 	c.Report = reportVideos(g.slog)
 	return video.New(d, c), nil
 }

@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/fetch"
 	"weir/internal/store"
@@ -13,13 +12,12 @@ import (
 )
 
 // newCourier makes the courier that delivers the events of jobs to callback addresses.
-func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *webhook.Courier {
-	return webhook.NewCourier(s.Notices, secrets, f, webhook.Config{
-		Now: time.Now, Chance: rand.Float64, Timeout: c.Timeout, AtOnce: int(c.AtOnce), Poll: c.Poll, KeepFor: c.KeepFor,
-		Report: func(what string, d webhook.Delivery, err error) {
-			log.Warn(what, "id", d.ID, "attempts", d.Attempts, "error", err)
-		},
-	})
+func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c webhook.Config, log *slog.Logger) *webhook.Courier {
+	c.Now, c.Chance = time.Now, rand.Float64
+	c.Report = func(what string, d webhook.Delivery, err error) {
+		log.Warn(what, "id", d.ID, "attempts", d.Attempts, "error", err)
+	}
+	return webhook.NewCourier(s.Notices, secrets, f, c)
 }
 
 // callbackCheck refuses addresses that must not be called. Without a key to sign events it refuses all addresses.

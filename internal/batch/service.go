@@ -22,26 +22,26 @@ import (
 type Config struct {
 	Now func() time.Time
 
-	Window      time.Duration // a batch that has not ended by then expires
-	KeepFor     time.Duration // of files
-	ForgetAfter time.Duration // of batches after their end
+	Window      time.Duration `constant:"window"`   // a batch that has not ended by then expires
+	KeepFor     time.Duration `yaml:"keep_for"`     // of files
+	ForgetAfter time.Duration `yaml:"forget_after"` // of batches after their end
 
-	MaxFileBytes int64
-	MaxLines     int64 // of one batch
-	MaxLineBytes int64
-	Files        FileBounds // of one user
-	MaxActive    int64      // batches of one user that have not ended
+	MaxFileBytes int64      `yaml:"max_file_bytes" as:"size"`
+	MaxLines     int64      `constant:"max_requests"` // of one batch
+	MaxLineBytes int64      `constant:"max_line_bytes" as:"size"`
+	Files        FileBounds `yaml:",inline"`             // of one user
+	MaxActive    int64      `yaml:"max_active_per_user"` // batches of one user that have not ended
 
-	AtOnce    int           // calls of one node at a time
-	PerUser   int           // of them for one user
+	AtOnce    int           `yaml:"at_once"`              // calls of one node at a time
+	PerUser   int           `constant:"at_once_per_user"` // of them for one user
 	MaxHeld   int           // batches that one node works on at a time
 	Gather    int64         // bytes of requests that wait on one node to be sent in a provider's batch; a quarter of them of one user
-	Tries     int64         // of a call that providers fail
+	Tries     int64         `constant:"tries"` // of a call that providers fail
 	RunFor    time.Duration // longest call
 	LookEvery time.Duration // how often a node looks for batches that are due
 	WatchFor  time.Duration // how often it looks whether the batches that it works on were cancelled
 	StoreFor  time.Duration // how long one call of the store may take
-	LostAfter time.Duration // how long a provider has to show a batch whose creation it did not answer
+	LostAfter time.Duration `constant:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
 
 	// Wait waits for d or until ctx ends, and then fails.
 	Wait func(ctx context.Context, d time.Duration) error

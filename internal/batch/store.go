@@ -17,8 +17,8 @@ type Store interface {
 
 // FileBounds are limits on what one user may have stored.
 type FileBounds struct {
-	Files int64
-	Bytes int64
+	Files int64 `constant:"max_files_per_user"`
+	Bytes int64 `yaml:"max_bytes_per_user" as:"size"`
 }
 
 // FileStore keeps files.

@@ -10,54 +10,58 @@ import (
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/fetch"
 	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
+	"weir/internal/plugin"
+	"weir/internal/relay"
 	"weir/internal/upstream"
 	"weir/internal/video"
+	"weir/internal/webhook"
 )
 
 // Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for their meaning. The tag reload says
 // whether a running node applies a changed value (live) or not (restart), for a field and all fields in it.
 type Config struct {
-	Server      Server           `yaml:"server" reload:"restart"`
-	EnvFile     string           `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
-	DataDir     string           `yaml:"data_dir" reload:"restart"`
-	Store       Store            `yaml:"store" reload:"restart"`
-	Journal     journal.Options  `yaml:"journal" reload:"restart"`
-	Ledger      ledger.Config    `yaml:"ledger" reload:"restart"`
-	Upstream    Upstream         `yaml:"upstream" reload:"restart"`
-	Stream      Stream           `yaml:"stream" reload:"restart"`
-	Relay       Relay            `yaml:"relay" reload:"restart"`
-	Shaping     Shaping          `yaml:"shaping" reload:"restart"`
-	Health      health.Config    `constant:"health" reload:"restart"`
-	Keys        Keys             `yaml:"keys" reload:"restart"`
-	SignIn      SignIn           `yaml:"sign_in" reload:"restart"`
-	Mail        Mail             `yaml:"mail" reload:"restart"`
-	Notify      Notify           `yaml:"notifications" reload:"restart"`
-	Payments    Payments         `yaml:"payments" reload:"restart"`
-	Invoices    Invoices         `yaml:"invoices" reload:"restart"`
-	OwnKeys     OwnKeys          `yaml:"own_keys" reload:"restart"`
-	Web         Web              `yaml:"web" reload:"restart"`
-	Idempotency Idempotency      `yaml:"idempotency" reload:"restart"`
-	Responses   Responses        `yaml:"responses" reload:"restart"`
-	Fetch       Fetch            `yaml:"fetch" reload:"restart"`
-	Video       VideoJobs        `yaml:"video" reload:"restart"`
-	Batch       Batches          `yaml:"batch" reload:"restart"`
-	Export      Export           `yaml:"export" reload:"restart"`
-	Pricing     Pricing          `yaml:"pricing"`
-	PriceLists  PriceLists       `yaml:"price_lists" reload:"restart"`
-	Sealing     Sealing          `yaml:"secrets" reload:"restart"`
-	Builtin     Builtin          `yaml:"builtin" reload:"live"`
-	Providers   []Provider       `yaml:"providers" reload:"live"`
-	Families    []catalog.Family `yaml:"families" reload:"live"` // facts of families of models, over the built-in ones
-	Models      []Model          `yaml:"models" reload:"live"`
-	Log         Log              `yaml:"log"`
-	Tracing     Tracing          `yaml:"tracing" reload:"restart"`
-	Runtime     Runtime          `yaml:"runtime" reload:"restart"`
+	Server      Server             `yaml:"server" reload:"restart"`
+	EnvFile     string             `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
+	DataDir     string             `yaml:"data_dir" reload:"restart"`
+	Store       Store              `yaml:"store" reload:"restart"`
+	Journal     journal.Options    `yaml:"journal" reload:"restart"`
+	Ledger      ledger.Config      `yaml:"ledger" reload:"restart"`
+	Upstream    Upstream           `yaml:"upstream" reload:"restart"`
+	Stream      Stream             `yaml:"stream" reload:"restart"`
+	Relay       Relay              `yaml:"relay" reload:"restart"`
+	Shaping     plugin.Config      `yaml:"shaping" reload:"restart"`
+	Health      health.Config      `constant:"health" reload:"restart"`
+	Keys        Keys               `yaml:"keys" reload:"restart"`
+	SignIn      SignIn             `yaml:"sign_in" reload:"restart"`
+	Mail        Mail               `yaml:"mail" reload:"restart"`
+	Notify      Notify             `yaml:"notifications" reload:"restart"`
+	Payments    Payments           `yaml:"payments" reload:"restart"`
+	Invoices    Invoices           `yaml:"invoices" reload:"restart"`
+	OwnKeys     OwnKeys            `yaml:"own_keys" reload:"restart"`
+	Web         Web                `yaml:"web" reload:"restart"`
+	Idempotency idempotency.Config `yaml:"idempotency" reload:"restart"`
+	Responses   history.Config     `yaml:"responses" reload:"restart"`
+	Fetch       Fetch              `yaml:"fetch" reload:"restart"`
+	Video       VideoJobs          `yaml:"video" reload:"restart"`
+	Batch       Batches            `yaml:"batch" reload:"restart"`
+	Export      Export             `yaml:"export" reload:"restart"`
+	Pricing     Pricing            `yaml:"pricing"`
+	PriceLists  PriceLists         `yaml:"price_lists" reload:"restart"`
+	Sealing     Sealing            `yaml:"secrets" reload:"restart"`
+	Builtin     Builtin            `yaml:"builtin" reload:"live"`
+	Providers   []Provider         `yaml:"providers" reload:"live"`
+	Families    []catalog.Family   `yaml:"families" reload:"live"` // facts of families of models, over the built-in ones
+	Models      []Model            `yaml:"models" reload:"live"`
+	Log         Log                `yaml:"log"`
+	Tracing     Tracing            `yaml:"tracing" reload:"restart"`
+	Runtime     Runtime            `yaml:"runtime" reload:"restart"`
 
 	list     *builtin.List // prices of built-in models; nil: those of the program
 	places   positions     // where values were set, for messages
@@ -178,26 +182,10 @@ type Stream struct {
 	WriteStallTimeout time.Duration `constant:"write_stall_timeout"`
 }
 
-// Shaping bounds the work of adapting requests to models: reading files, cutting prompts.
-type Shaping struct {
-	MaxConcurrent        int64         `yaml:"max_concurrent"`
-	MaxConcurrentPerUser int64         `constant:"max_concurrent_per_user"`
-	MaxWait              time.Duration `constant:"max_wait"`
-	MaxTime              time.Duration `constant:"max_time"`
-	MaxCPU               time.Duration `constant:"max_cpu"`      // of the processes that read the files of one call
-	MaxMemoryBytes       Size          `yaml:"max_memory_bytes"` // of one such process
-}
-
 // Relay bounds one call.
 type Relay struct {
-	MaxAttempts         int64         `yaml:"max_attempts"`
-	AttemptBudget       time.Duration `yaml:"attempt_budget"`
-	MaxInFlight         int64         `yaml:"max_in_flight_per_endpoint"`
-	RetryPercent        int64         `constant:"retry_budget_percent"`
-	StickyFor           time.Duration `yaml:"sticky_for"` // 0: conversations do not stay at an endpoint
-	SliceTokens         int64         `yaml:"slice_tokens"`
-	HostedCalls         int64         `constant:"hosted_calls"`
-	DefaultOutputTokens int64         `constant:"default_output_tokens"`
+	relay.Config `yaml:",inline"`
+	MaxInFlight  int64 `yaml:"max_in_flight_per_endpoint"`
 }
 
 // SignIn decides who may sign in with a browser.
@@ -355,58 +343,22 @@ type FreeModels struct {
 	PaidRequestsPerDay int64 `yaml:"paid_requests_per_day"` // of users who have ever topped up
 }
 
-// Idempotency bounds what is stored for requests with an Idempotency-Key.
-type Idempotency struct {
-	KeepFor           time.Duration `yaml:"keep_for"`
-	MaxAnswerBytes    Size          `constant:"max_answer_bytes"`
-	MaxAnswersPerUser int64         `constant:"max_answers_per_user"`
-	MaxBytesPerUser   Size          `yaml:"max_bytes_per_user"`
-}
-
-// Responses bounds the stored responses: those of requests without store: false.
-type Responses struct {
-	Retention       time.Duration `yaml:"retention"` // 0: nothing is stored
-	MaxInputBytes   Size          `constant:"max_input_bytes"`
-	MaxPerUser      int64         `constant:"max_per_user"`
-	MaxBytesPerUser Size          `yaml:"max_bytes_per_user"`
-	MaxBackground   int64         `yaml:"max_background_per_user"` // at a time, on one node
-}
-
 // Fetch configures and bounds the fetching of addresses that clients and providers name.
 type Fetch struct {
-	RemoteMedia bool `yaml:"remote_media"` // media that clients name are fetched, if a provider needs the data
-	AllowHTTP   bool `yaml:"allow_http"`
+	fetch.Config `yaml:",inline"`
 	// Hosts, addresses and networks of the operator, by who names the address; see Allowed.
 	AllowProviderMedia []string `yaml:"allow_provider_media"`
 	AllowClientMedia   []string `yaml:"allow_client_media"`
 	AllowCallbacks     []string `yaml:"allow_callbacks"`
-
-	ConnectTimeout   time.Duration `constant:"connect_timeout"`
-	FirstByteTimeout time.Duration `constant:"first_byte_timeout"`
-	IdleTimeout      time.Duration `constant:"idle_timeout"`
-	TotalTimeout     time.Duration `constant:"total_timeout"`
-	MaxBytes         Size          `yaml:"max_bytes"`
 }
 
 // Batches bounds files and batches, and configures where files are stored.
 type Batches struct {
-	Keep          string        `yaml:"keep"`   // "folder", "s3"
-	Folder        string        `yaml:"folder"` // "": files in the data directory
-	MinFreeBytes  Size          `constant:"min_free_bytes"`
-	S3            S3            `yaml:"s3"`
-	Window        time.Duration `constant:"window"`
-	KeepFor       time.Duration `yaml:"keep_for"`     // of files
-	ForgetAfter   time.Duration `yaml:"forget_after"` // of batches, after their end
-	MaxFileBytes  Size          `yaml:"max_file_bytes"`
-	MaxLineBytes  Size          `constant:"max_line_bytes"`
-	MaxRequests   int64         `constant:"max_requests"`
-	MaxFiles      int64         `constant:"max_files_per_user"`
-	MaxBytes      Size          `yaml:"max_bytes_per_user"`
-	MaxActive     int64         `yaml:"max_active_per_user"`
-	AtOnce        int64         `yaml:"at_once"`
-	AtOncePerUser int64         `constant:"at_once_per_user"`
-	Tries         int64         `constant:"tries"`
-	LostAfter     time.Duration `constant:"lost_after"` // how long a provider has to show a batch whose creation it did not answer
+	batch.Config `yaml:",inline"`
+	Keep         string `yaml:"keep"`   // "folder", "s3"
+	Folder       string `yaml:"folder"` // "": files in the data directory
+	MinFreeBytes Size   `constant:"min_free_bytes"`
+	S3           S3     `yaml:"s3"`
 }
 
 // Export configures where files of calls go.
@@ -418,23 +370,13 @@ type Export struct {
 
 // VideoJobs bounds video jobs, and configures where videos are stored.
 type VideoJobs struct {
-	MaxActive       int64         `yaml:"max_active_per_user"`
-	MaxAge          time.Duration `constant:"max_age"`
-	AcceptWithin    time.Duration `constant:"accept_within"` // of a stored job, whose node may have died
-	LostAfter       time.Duration `constant:"lost_after"`    // of a submission without a clear answer
-	FirstPoll       time.Duration `constant:"first_poll"`
-	MostPoll        time.Duration `constant:"most_poll"`
-	AtOnce          int64         `yaml:"at_once"`            // running jobs of one node at a time
-	Retention       time.Duration `yaml:"retention"`          // of videos, after completion
-	ForgetAfter     time.Duration `yaml:"forget_after"`       // of jobs, after their end
-	CopiesAtOnce    int64         `constant:"copies_at_once"` // of one node, in addition to at_once
-	Keep            string        `yaml:"keep"`               // "provider", "folder", "s3"
-	CopyTimeout     time.Duration `constant:"copy_timeout"`
-	MaxContentBytes Size          `yaml:"max_content_bytes"`
-	Folder          string        `yaml:"folder"` // "": content in the data directory
-	MinFreeBytes    Size          `constant:"min_free_bytes"`
-	S3              S3            `yaml:"s3"`
-	Callbacks       Callbacks     `yaml:"callbacks"`
+	video.Config    `yaml:",inline"`
+	Keep            string         `yaml:"keep"` // "provider", "folder", "s3"
+	MaxContentBytes Size           `yaml:"max_content_bytes"`
+	Folder          string         `yaml:"folder"` // "": content in the data directory
+	MinFreeBytes    Size           `constant:"min_free_bytes"`
+	S3              S3             `yaml:"s3"`
+	Callbacks       webhook.Config `yaml:"callbacks"`
 }
 
 // The places where finished videos can be stored.
@@ -455,14 +397,6 @@ type S3 struct {
 	SessionToken Secret `yaml:"session_token"`
 	VirtualHost  bool   `yaml:"virtual_host"`
 	PartBytes    Size   `constant:"part_bytes"`
-}
-
-// Callbacks configures the delivery of events to callback addresses.
-type Callbacks struct {
-	Timeout time.Duration `constant:"timeout"`
-	AtOnce  int64         `constant:"at_once"`
-	Poll    time.Duration `constant:"poll"`
-	KeepFor time.Duration `yaml:"keep_for"`
 }
 
 // Pricing converts dollar prices into rubles.
@@ -676,7 +610,6 @@ const Off = "off"
 
 // Default returns the default configuration.
 func Default() Config {
-	videos, batches, named, responses := video.Default(nil), batch.Default(nil), idempotency.Default(nil), history.Default(nil)
 	return Config{
 		Server: Server{
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
@@ -693,23 +626,18 @@ func Default() Config {
 				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second,
 			},
 		},
-		DataDir:  "./weir-data",
-		Journal:  journal.Default(),
-		Ledger:   ledger.Default("", nil),
-		Upstream: Upstream{Config: upstream.Default(), HTTPClient: "own"},
-		Stream:   Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
-		Relay: Relay{
-			MaxAttempts: 6, AttemptBudget: 360 * time.Second, MaxInFlight: health.Default(nil).MaxInFlight, RetryPercent: 20, StickyFor: 10 * time.Minute,
-			SliceTokens: 2048, HostedCalls: 3, DefaultOutputTokens: 16384,
-		},
-		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},
-		Health:  health.Default(nil),
-		Keys:    Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
-		Idempotency: Idempotency{
-			KeepFor: named.KeepFor, MaxAnswerBytes: Size(named.MaxBytes), MaxAnswersPerUser: int64(named.Bounds.Entries), MaxBytesPerUser: Size(named.Bounds.Bytes),
-		},
-		SignIn: SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
-		Mail:   Mail{Port: 587, Encryption: "starttls"},
+		DataDir:     "./weir-data",
+		Journal:     journal.Default(),
+		Ledger:      ledger.Default("", nil),
+		Upstream:    Upstream{Config: upstream.Default(), HTTPClient: "own"},
+		Stream:      Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
+		Relay:       Relay{Config: relay.Default(), MaxInFlight: health.Default(nil).MaxInFlight},
+		Shaping:     plugin.Default(),
+		Health:      health.Default(nil),
+		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Idempotency: idempotency.Default(nil),
+		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
+		Mail:        Mail{Port: 587, Encryption: "starttls"},
 		Notify: Notify{
 			Enabled: true, Email: []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
 			Webhook:   []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
@@ -727,28 +655,15 @@ func Default() Config {
 			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
 			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
-		OwnKeys: OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
-		Web:     Web{Interface: true, Docs: true, Status: true},
-		Responses: Responses{
-			Retention: responses.KeepFor, MaxInputBytes: Size(responses.MaxBytes), MaxBackground: int64(responses.MaxRuns),
-			MaxPerUser: int64(responses.Bounds.Responses), MaxBytesPerUser: Size(responses.Bounds.Bytes),
-		},
-		Fetch: Fetch{
-			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
-		},
-		Export: Export{Keep: KeepFolder, S3: S3{Prefix: "weir-exports/", PartBytes: 8 << 20}},
-		Batch: Batches{
-			Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20},
-			Window: batches.Window, KeepFor: batches.KeepFor, ForgetAfter: batches.ForgetAfter, LostAfter: batches.LostAfter, Tries: batches.Tries,
-			MaxFileBytes: Size(batches.MaxFileBytes), MaxLineBytes: Size(batches.MaxLineBytes), MaxRequests: batches.MaxLines,
-			MaxFiles: batches.Files.Files, MaxBytes: Size(batches.Files.Bytes), MaxActive: batches.MaxActive, AtOnce: int64(batches.AtOnce), AtOncePerUser: int64(batches.PerUser),
-		},
+		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
+		Web:       Web{Interface: true, Docs: true, Status: true},
+		Responses: history.Default(nil),
+		Fetch:     Fetch{Config: fetch.Default()},
+		Export:    Export{Keep: KeepFolder, S3: S3{Prefix: "weir-exports/", PartBytes: 8 << 20}},
+		Batch:     Batches{Config: batch.Default(nil), Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}},
 		Video: VideoJobs{
-			MaxActive: int64(videos.Limit), MaxAge: videos.JobFor, AcceptWithin: videos.AcceptFor, LostAfter: videos.LostAfter,
-			FirstPoll: videos.FirstPoll, MostPoll: videos.MostPoll, AtOnce: int64(videos.AtOnce), CopiesAtOnce: int64(videos.Copies), CopyTimeout: videos.CopyFor,
-			Retention: videos.KeepFor, ForgetAfter: videos.ForgetAfter, Keep: KeepProvider, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
-			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
-			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
+			Config: video.Default(nil), Keep: KeepProvider, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
+			S3: S3{Prefix: "weir/", PartBytes: 8 << 20}, Callbacks: webhook.Default(),
 		},
 		Pricing: Pricing{RubPerUSD: "100", Margin: "0", VAT: VAT{Mode: "none", Percent: "22"}, RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
 		PriceLists: PriceLists{

@@ -44,7 +44,7 @@ func (k *checker) fetch() {
 			k.fail("fetch."+x.name, "%w", err)
 		}
 	}
-	k.positive("fetch.max_bytes", int64(f.MaxBytes))
+	k.positive("fetch.max_bytes", f.MaxBytes)
 }
 
 type setting struct {
@@ -62,8 +62,8 @@ func (k *checker) video() {
 	v := &k.c.Video
 	k.oneOf("video.keep", v.Keep, KeepProvider, KeepFolder, KeepS3)
 	k.allPositive("video", []setting{
-		{"max_active_per_user", v.MaxActive},
-		{"at_once", v.AtOnce}, {"retention", int64(v.Retention)}, {"forget_after", int64(v.ForgetAfter)}, {"max_content_bytes", int64(v.MaxContentBytes)},
+		{"max_active_per_user", int64(v.Limit)},
+		{"at_once", int64(v.AtOnce)}, {"retention", int64(v.KeepFor)}, {"forget_after", int64(v.ForgetAfter)}, {"max_content_bytes", int64(v.MaxContentBytes)},
 		{"callbacks.keep_for", int64(v.Callbacks.KeepFor)},
 	})
 	k.bucket("video", &v.S3, v.Keep == KeepS3)
@@ -101,9 +101,9 @@ func (k *checker) batch() {
 	b, v := &k.c.Batch, &k.c.Video
 	k.oneOf("batch.keep", b.Keep, KeepFolder, KeepS3)
 	k.allPositive("batch", []setting{
-		{"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", int64(b.MaxFileBytes)},
-		{"max_bytes_per_user", int64(b.MaxBytes)},
-		{"max_active_per_user", b.MaxActive}, {"at_once", b.AtOnce},
+		{"keep_for", int64(b.KeepFor)}, {"forget_after", int64(b.ForgetAfter)}, {"max_file_bytes", b.MaxFileBytes},
+		{"max_bytes_per_user", b.Files.Bytes},
+		{"max_active_per_user", b.MaxActive}, {"at_once", int64(b.AtOnce)},
 	})
 	k.bucket("batch", &b.S3, b.Keep == KeepS3)
 	// Each deletes what is old in its own place.

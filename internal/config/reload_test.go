@@ -40,7 +40,7 @@ func TestNeedRestart(t *testing.T) {
 		}
 	})
 	a, b := Default(), Default()
-	b.Video.Retention, b.Fetch.AllowCallbacks, b.Responses.Retention = a.Video.Retention+1, []string{"10.0.0.0/8"}, a.Responses.Retention+1
+	b.Video.KeepFor, b.Fetch.AllowCallbacks, b.Responses.KeepFor = a.Video.KeepFor+1, []string{"10.0.0.0/8"}, a.Responses.KeepFor+1
 	if got := NeedRestart(&a, &b); len(got) != 3 {
 		t.Errorf("%v", got)
 	}

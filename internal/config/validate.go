@@ -95,7 +95,7 @@ func (k *checker) values() {
 	if r := c.Store.Retention; r != 0 && r < leastRetention {
 		k.fail("store.retention", "it must be at least %s, or 0s to keep all calls", leastRetention)
 	}
-	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
+	k.positive("relay.max_attempts", int64(c.Relay.MaxAttempts))
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
 	k.shaping()
@@ -105,12 +105,12 @@ func (k *checker) values() {
 		}
 	}
 	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
-	k.positive("idempotency.max_bytes_per_user", int64(c.Idempotency.MaxBytesPerUser))
-	if c.Responses.Retention < 0 {
+	k.positive("idempotency.max_bytes_per_user", c.Idempotency.Bounds.Bytes)
+	if c.Responses.KeepFor < 0 {
 		k.fail("responses.retention", "must not be negative")
 	}
-	k.positive("responses.max_bytes_per_user", int64(c.Responses.MaxBytesPerUser))
-	k.positive("responses.max_background_per_user", c.Responses.MaxBackground)
+	k.positive("responses.max_bytes_per_user", c.Responses.Bounds.Bytes)
+	k.positive("responses.max_background_per_user", int64(c.Responses.MaxRuns))
 	k.signIn()
 	k.fetch()
 	k.video()
@@ -445,10 +445,10 @@ const largestUpload = 27 << 20
 
 func (k *checker) shaping() {
 	s := &k.c.Shaping
-	if s.MaxConcurrent < 2 {
+	if s.Concurrent < 2 {
 		k.fail("shaping.max_concurrent", "it must be 2 or more, or one user could keep all others waiting")
 	}
-	if s.MaxMemoryBytes < 64<<20 {
+	if s.Memory < 64<<20 {
 		k.fail("shaping.max_memory_bytes", "it must be 64MiB or more: the file and its text have to fit")
 	}
 }

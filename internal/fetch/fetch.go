@@ -22,24 +22,29 @@ const (
 	maxAddresses   = 4 // addresses of a name that are tried
 )
 
-// Config configures a Client. The defaults are in package config.
+// Config configures a Client. It begins with Default.
 type Config struct {
-	RemoteMedia bool // addresses of clients are fetched; else only those of providers
-	HTTP        bool // http:// is allowed, too, not only https://
+	RemoteMedia bool `yaml:"remote_media"` // addresses of clients are fetched; else only those of providers
+	HTTP        bool `yaml:"allow_http"`   // http:// is allowed, too, not only https://
 
 	// Hosts and networks of the operator that may be reached although they are not on the public Internet, by who names the address: a
 	// provider may be allowed to name a store in the private network, and clients not.
 	ProviderMedia, ClientMedia, Callbacks Allowed
 
-	Connect   time.Duration // for the name lookup, for the connection, and again for the TLS handshake
-	FirstByte time.Duration // until the head of the response
-	Idle      time.Duration // until the next bytes of a body
-	Total     time.Duration // for everything, including redirects
-	MaxBytes  int64         // of a body
+	Connect   time.Duration `constant:"connect_timeout"`    // for the name lookup, for the connection, and again for the TLS handshake
+	FirstByte time.Duration `constant:"first_byte_timeout"` // until the head of the response
+	Idle      time.Duration `constant:"idle_timeout"`       // until the next bytes of a body
+	Total     time.Duration `constant:"total_timeout"`      // for everything, including redirects
+	MaxBytes  int64         `yaml:"max_bytes" as:"size"`    // of a body
 
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)   // nil: the system's
 	Dial   func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // nil: TCP
 	Roots  *x509.CertPool                                                 // nil: the system's
+}
+
+// Default has the usual times and size. Nothing of the operator's own network may be reached.
+func Default() Config {
+	return Config{Connect: 5 * time.Second, FirstByte: 30 * time.Second, Idle: 30 * time.Second, Total: 120 * time.Second, MaxBytes: 64 << 20}
 }
 
 // Allowed are hosts, in lower case, and networks that may be reached at any address, by http too, and at any port in the URL.

@@ -24,9 +24,9 @@ type Config struct {
 	SaveEvery     time.Duration `constant:"save_every"` // how often a node saves it, for restarts
 	KeepHours     time.Duration `constant:"keep_hours"` // how long what is known by the hour is stored
 
-	MaxInFlight int64            // attempts at one endpoint at a time, where the endpoint has no limit in the catalog
-	UserShare   int64            // percent of it that one account may have while others need some, too; 0: all
-	Now         func() time.Time `json:"-" yaml:"-"`
+	MaxInFlight int64 // attempts at one endpoint at a time, where the endpoint has no limit in the catalog
+	UserShare   int64 // percent of it that one account may have while others need some, too; 0: all
+	Now         func() time.Time
 }
 
 // Default is a Config with usual values.

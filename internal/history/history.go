@@ -72,8 +72,8 @@ type Stock struct {
 // Bounds are limits on what one account may have stored. Beyond either, a sweep deletes its oldest responses until a tenth of the bound
 // is free. An account that has grown by a tenth since the last sweep causes the next one.
 type Bounds struct {
-	Responses int
-	Bytes     int64
+	Responses int   `constant:"max_per_user"`
+	Bytes     int64 `yaml:"max_bytes_per_user" as:"size"`
 }
 
 // Reader finds stored responses. It does not find those that have expired at now, or those of another account.
@@ -117,13 +117,13 @@ type Store interface {
 // Config of a Manager. It begins with Default.
 type Config struct {
 	Now     func() time.Time
-	KeepFor time.Duration // 0: nothing is kept
+	KeepFor time.Duration `yaml:"retention"` // 0: nothing is kept
 
-	MaxBytes   int   // input of one response
-	MaxChain   int   // responses in a conversation
-	ChainBytes int64 // of a conversation that is continued
-	MaxRuns    int   // of one account in the background at a time, on one node
-	Bounds     Bounds
+	MaxBytes   int           `constant:"max_input_bytes" as:"size"` // input of one response
+	MaxChain   int           // responses in a conversation
+	ChainBytes int64         // of a conversation that is continued
+	MaxRuns    int           `yaml:"max_background_per_user"` // of one account in the background at a time, on one node
+	Bounds     Bounds        `yaml:",inline"`
 	StoreFor   time.Duration // how long one question to the store may take
 	SweepEvery time.Duration
 	BeatEvery  time.Duration // how often a node reports that it still carries the responses it began

@@ -63,8 +63,8 @@ type Entry struct {
 
 // Bounds are limits on what one user may have stored. Beyond either, Begin deletes the oldest tenth of the user's finished entries.
 type Bounds struct {
-	Entries int
-	Bytes   int64 // of answers
+	Entries int   `constant:"max_answers_per_user"`
+	Bytes   int64 `yaml:"max_bytes_per_user" as:"size"` // of answers
 }
 
 // Store keeps entries. Every method is one transaction.
@@ -89,10 +89,10 @@ type Config struct {
 	// Settled reports whether a generation was charged, as far as the store and this node's journal show.
 	Settled func(ctx context.Context, wallet, generation string) (bool, error)
 
-	KeepFor    time.Duration
+	KeepFor    time.Duration `yaml:"keep_for"`
 	RunFor     time.Duration // longer than any request takes
-	MaxBytes   int           // of one answer
-	Bounds     Bounds
+	MaxBytes   int           `constant:"max_answer_bytes" as:"size"` // of one answer
+	Bounds     Bounds        `yaml:",inline"`
 	StoreFor   time.Duration // how long one question to the store may take
 	SweepEvery time.Duration
 	// Report is called with errors that have no waiting caller.

@@ -90,14 +90,14 @@ type Config struct {
 	TickEvery time.Duration // upkeep
 	BeatEvery time.Duration // sign of life to other nodes
 
-	Dir     string           `json:"-" yaml:"-"` // folder of the journal, for this process alone
-	Journal journal.Options  `yaml:"-"`          // the book sets what concerns its store
-	Now     func() time.Time `json:"-" yaml:"-"` // reads the clock; with a monotonic reading, steps of the wall clock change no lease
-	Log     *slog.Logger     `json:"-" yaml:"-"` // nil: none
+	Dir     string           // folder of the journal, for this process alone
+	Journal journal.Options  // the book sets what concerns its store
+	Now     func() time.Time // reads the clock; with a monotonic reading, steps of the wall clock change no lease
+	Log     *slog.Logger     // nil: none
 	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
-	OnSuperseded func() `json:"-" yaml:"-"`
+	OnSuperseded func()
 	// Wait waits for d, or fails when ctx ends before. nil: with a timer. Tests move other nodes on in it.
-	Wait func(ctx context.Context, d time.Duration) error `json:"-" yaml:"-"`
+	Wait func(ctx context.Context, d time.Duration) error
 }
 
 // Default has the usual times, for a book with its journal in dir.

@@ -26,6 +26,7 @@ var _ relay.Shaper = (*Shaper)(nil)
 
 // New makes a Shaper that measures prompts with tokens and reads files with read.
 func New(tokens relay.Tokens, read Read, cfg Config) *Shaper {
+	cfg.ConcurrentPerUser = min(cfg.ConcurrentPerUser, cfg.Concurrent-1)
 	return &Shaper{tokens: tokens, read: read, cfg: cfg, slots: limit.NewSlots(cfg.Concurrent, cfg.ConcurrentPerUser)}
 }
 

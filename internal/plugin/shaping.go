@@ -18,12 +18,12 @@ import (
 
 // Config bounds what the shaping of requests may cost. The zero value is not usable: see Default.
 type Config struct {
-	Concurrent        int           // shapings at a time that are real work
-	ConcurrentPerUser int           // of one user
-	Wait              time.Duration // for one of these places
-	Time              time.Duration // for the shaping of one attempt
-	CPU               time.Duration // of the processes that read the files of one call
-	Memory            int64         // bytes of such a process
+	Concurrent        int           `yaml:"max_concurrent"`              // shapings at a time that are real work
+	ConcurrentPerUser int           `constant:"max_concurrent_per_user"` // of one user; at least one place is left to the others
+	Wait              time.Duration `constant:"max_wait"`                // for one of these places
+	Time              time.Duration `constant:"max_time"`                // for the shaping of one attempt
+	CPU               time.Duration `constant:"max_cpu"`                 // of the processes that read the files of one call
+	Memory            int64         `yaml:"max_memory_bytes" as:"size"`  // of such a process
 }
 
 // Default is the configuration of a node without one.

@@ -24,13 +24,13 @@ import (
 
 // Config bounds what one call may use. The zero value is not usable: see Default.
 type Config struct {
-	MaxAttempts   int           // upstream tries of one call, over all models and providers
-	AttemptBudget time.Duration // no new attempt is begun after this time
-	RetryPercent  int64         // of the calls in flight may be trying the same endpoint once more, at least 3
-	StickyFor     time.Duration // a conversation returns to the endpoint that has it in its cache, until it was idle for this long; 0: never
-	HostedCalls   int64         // calls of each tool that the provider runs, held for where the request sets no bound
-	SliceTokens   int64         // answer tokens that a stream's hold covers at first, and grows by
-	DefaultOutput int64         // answer tokens assumed when neither client nor catalog bounds them
+	MaxAttempts   int           `yaml:"max_attempts"`              // upstream tries of one call, over all models and providers
+	AttemptBudget time.Duration `yaml:"attempt_budget"`            // no new attempt is begun after this time
+	RetryPercent  int64         `constant:"retry_budget_percent"`  // of the calls in flight may be trying the same endpoint once more, at least 3
+	StickyFor     time.Duration `yaml:"sticky_for"`                // a conversation returns to the endpoint that has it in its cache, until it was idle for this long; 0: never
+	HostedCalls   int64         `constant:"hosted_calls"`          // calls of each tool that the provider runs, held for where the request sets no bound
+	SliceTokens   int64         `yaml:"slice_tokens"`              // answer tokens that a stream's hold covers at first, and grows by
+	DefaultOutput int64         `constant:"default_output_tokens"` // answer tokens assumed when neither client nor catalog bounds them
 }
 
 // Default is the configuration of a node without one.

@@ -94,17 +94,17 @@ type Config struct {
 
 	Dialects map[string]dialect.Dialect // by catalog.Provider.Dialect
 	HTTP2    map[string]bool            // ids of the providers that may be called over HTTP/2
-	TLS      *tls.Config                `json:"-" yaml:"-"` // base for connections, for private certificate authorities; nil: the system's
+	TLS      *tls.Config                // base for connections, for private certificate authorities; nil: the system's
 	Redactor *redact.Redactor           // removes the configured secrets; nil: only text that looks like a secret
 	Standard bool                       // use net/http's client instead of our own
 	Fetcher  Fetcher                    // reads the addresses in answers; nil: they are not read
-	Resting  func(Rest)                 `json:"-" yaml:"-"` // gets each credential that begins to rest; may be nil
-	Now      func() time.Time           `json:"-" yaml:"-"` // for the time that credentials are out of use; nil: the system's clock
+	Resting  func(Rest)                 // gets each credential that begins to rest; may be nil
+	Now      func() time.Time           // for the time that credentials are out of use; nil: the system's clock
 
 	// Dial opens connections of our own client to "host:port"; nil: TCP.
-	Dial func(ctx context.Context, address string) (net.Conn, error) `json:"-" yaml:"-"`
+	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Wait is what happens between polls of a task at the provider; it fails when ctx ends first; nil: with a timer.
-	Wait func(ctx context.Context, d time.Duration) error `json:"-" yaml:"-"`
+	Wait func(ctx context.Context, d time.Duration) error
 }
 
 // Default has the usual times and limits.

@@ -33,23 +33,23 @@ const IDPrefix = "vj_"
 type Config struct {
 	Now func() time.Time
 
-	Limit   int           // active jobs of a user
-	JobFor  time.Duration // a job that has not completed by then expires
-	KeepFor time.Duration // how long content can be read after completion
+	Limit   int           `yaml:"max_active_per_user"` // active jobs of a user
+	JobFor  time.Duration `constant:"max_age"`         // a job that has not completed by then expires
+	KeepFor time.Duration `yaml:"retention"`           // how long content can be read after completion
 
-	ForgetAfter time.Duration // how long jobs are stored after their end
+	ForgetAfter time.Duration `yaml:"forget_after"` // how long jobs are stored after their end
 
-	AtOnce    int           // jobs that one node works on at a time
-	Copies    int           // videos that one node copies at a time, in addition to AtOnce; one user gets half of them
+	AtOnce    int           `yaml:"at_once"`            // jobs that one node works on at a time
+	Copies    int           `constant:"copies_at_once"` // videos that one node copies at a time, in addition to AtOnce; one user gets half of them
 	LookEvery time.Duration // how often a node looks for jobs that are due
-	FirstPoll time.Duration // after a provider has taken a job
-	MostPoll  time.Duration // longest pause between two polls of a job
+	FirstPoll time.Duration `constant:"first_poll"` // after a provider has taken a job
+	MostPoll  time.Duration `constant:"most_poll"`  // longest pause between two polls of a job
 	SubmitFor time.Duration // how long a provider may take to answer a submission
 	PollFor   time.Duration // how long a provider may take to answer any other request
-	CopyFor   time.Duration // how long copying one video into the blob store may take
+	CopyFor   time.Duration `constant:"copy_timeout"` // how long copying one video into the blob store may take
 	AddFor    time.Duration // how long the store may take to keep a new job before it is refused
-	LostAfter time.Duration // how long a provider has to show a job whose submission it did not answer
-	AcceptFor time.Duration // how long a stored job waits to be accepted, after which it ends without having been started
+	LostAfter time.Duration `constant:"lost_after"`    // how long a provider has to show a job whose submission it did not answer
+	AcceptFor time.Duration `constant:"accept_within"` // how long a stored job waits to be accepted, after which it ends without having been started
 	StoreFor  time.Duration // how long any other call of the store may take
 
 	// Wait waits for d or until ctx ends, and then fails.

@@ -36,11 +36,16 @@ type Sender interface {
 type Config struct {
 	Now     func() time.Time
 	Chance  func() float64                           // from 0 to 1, spreads retries
-	Timeout time.Duration                            // of an attempt
-	AtOnce  int                                      // attempts at a time, on this node
-	Poll    time.Duration                            // between looks into the outbox
-	KeepFor time.Duration                            // deliveries are remembered after their end
+	Timeout time.Duration                            `constant:"timeout"` // of an attempt
+	AtOnce  int                                      `constant:"at_once"` // attempts at a time, on this node
+	Poll    time.Duration                            `constant:"poll"`    // between looks into the outbox
+	KeepFor time.Duration                            `yaml:"keep_for"`    // deliveries are remembered after their end
 	Report  func(what string, d Delivery, err error) // an event that the operator should know about; d may be zero
+}
+
+// Default is a Config with usual values.
+func Default() Config {
+	return Config{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour}
 }
 
 // Courier takes deliveries from the outbox and sends them. Several may work on one outbox, on several nodes.

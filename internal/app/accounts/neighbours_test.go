@@ -201,7 +201,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "responses in the background",
-		setup:    func(s *apptest.Setup) { s.Responses.MaxBackground = 5 },
+		setup:    func(s *apptest.Setup) { s.Responses.MaxRuns = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 2, http.StatusTooManyRequests, "max_background_per_user", func(int) *http.Request {
 				return greedy.Request(http.MethodPost, "/v1/responses", apptest.Object{"model": "test/next", "background": true, "input": "[[sim fault=u3]] hello"})
@@ -234,7 +234,7 @@ var neighbours = []neighbour{
 	{
 		resource: "work on files and long prompts",
 		setup: func(s *apptest.Setup) {
-			s.Shaping.MaxConcurrent, s.Shaping.MaxConcurrentPerUser, s.Shaping.MaxWait = 2, 1, time.Millisecond
+			s.Shaping.Concurrent, s.Shaping.ConcurrentPerUser, s.Shaping.Wait = 2, 1, time.Millisecond
 			for i := range s.Offers {
 				s.Offers[i].Input = catalog.Text // no files
 			}
@@ -275,7 +275,7 @@ var neighbours = []neighbour{
 		resource: "videos that are copied",
 		setup: func(s *apptest.Setup) {
 			apptest.Videos(new(testing.T), "", map[string]string{"test/film": "video"})(s)
-			s.Video.Keep, s.Video.AtOnce, s.Video.CopiesAtOnce = config.KeepFolder, 2, 2
+			s.Video.Keep, s.Video.AtOnce, s.Video.Copies = config.KeepFolder, 2, 2
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			for range 2 {
@@ -332,7 +332,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "answers kept for Idempotency-Key",
-		setup:    func(s *apptest.Setup) { s.Idempotency.MaxAnswersPerUser = 5 },
+		setup:    func(s *apptest.Setup) { s.Idempotency.Bounds.Entries = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			for i := range 30 {
 				if got := greedy.Named(t, fmt.Sprint("greedy-", i)); got.Status != http.StatusOK {
@@ -351,7 +351,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "responses kept",
-		setup:    func(s *apptest.Setup) { s.Responses.MaxPerUser = 5 },
+		setup:    func(s *apptest.Setup) { s.Responses.Bounds.Responses = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			first := apptest.ID(greedy.Respond(t, apptest.Object{"model": "test/next", "input": "hello"}))
 			for range 30 {

@@ -123,7 +123,7 @@ func TestVideoContent(t *testing.T) {
 func TestVideoRetention(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, apptest.Videos(t, "", map[string]string{"film/works": "video"}), func(s *apptest.Setup) {
-		s.Video.Keep, s.Video.MinFreeBytes, s.Video.Retention = config.KeepFolder, 0, 2*time.Second
+		s.Video.Keep, s.Video.MinFreeBytes, s.Video.KeepFor = config.KeepFolder, 0, 2*time.Second
 	})
 	a := gw.NewAccount(t)
 	f := a.Shoot(t, apptest.Shoot("film/works", "A heron."))
@@ -167,7 +167,7 @@ func TestKeptVideo(t *testing.T) {
 func TestVideoContentFaults(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, apptest.Videos(t, "", map[string]string{"film/works": "video"}), func(s *apptest.Setup) {
-		s.Fetch.FirstByteTimeout, s.Fetch.IdleTimeout = 2*time.Second, 2*time.Second
+		s.Fetch.FirstByte, s.Fetch.Idle = 2*time.Second, 2*time.Second
 	})
 	for _, c := range []struct {
 		fault  string

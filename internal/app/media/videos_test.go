@@ -165,7 +165,7 @@ func TestVideoAdmission(t *testing.T) {
 func TestVideoEnds(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, apptest.Videos(t, "", map[string]string{"film/works": "video"}))
-	brief := apptest.StartGateway(t, apptest.Videos(t, "", map[string]string{"film/works": "video"}), func(s *apptest.Setup) { s.Video.MaxAge = 300 * time.Millisecond })
+	brief := apptest.StartGateway(t, apptest.Videos(t, "", map[string]string{"film/works": "video"}), func(s *apptest.Setup) { s.Video.JobFor = 300 * time.Millisecond })
 	cases := []struct {
 		name, marker string
 		gw           *apptest.Gateway

@@ -60,16 +60,16 @@ type Options struct {
 	Base  int64  // everything before this position is settled elsewhere: such files are removed, new records come after it
 	Books string // whose charges these are: files of others are refused; "": not looked at
 	// Allocate makes a file of a size, with the blocks on the disk. nil: the operating system's way. Tests fill disks with it.
-	Allocate func(f *File, bytes int64) error `json:"-" yaml:"-"`
+	Allocate func(f *File, bytes int64) error
 	// Now reads a clock with a monotonic reading. nil: MaxUnsynced is not looked at.
-	Now func() time.Time `json:"-" yaml:"-"`
+	Now func() time.Time
 	// DataSync forces written data of a file to the disk. nil: the operating system's way. Tests stall it.
-	DataSync func(f *File) error `json:"-" yaml:"-"`
+	DataSync func(f *File) error
 	// OnSyncError is called when the disk fails to store written data. May be nil.
-	OnSyncError func(error) `json:"-" yaml:"-"`
+	OnSyncError func(error)
 	// OnTorn is called when Open finds the beginning of a record that the former process was writing when it ended. It was not confirmed that it
 	// was kept, and it is passed over. May be nil.
-	OnTorn func(path string, bytes int64) `json:"-" yaml:"-"`
+	OnTorn func(path string, bytes int64)
 }
 
 // Default has the usual times and size.
