@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
-	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // A database that is away is one line when that begins and one when it ends, whatever the parts of a node say; other lines stay.
@@ -25,7 +25,7 @@ func TestAbsenceIsSaidOnce(t *testing.T) {
 		b.Reset()
 		return text
 	}
-	gone := store.Unavailable("store.Beat", errors.New("connection refused"))
+	gone := sqldb.Unavailable("store.Beat", errors.New("connection refused"))
 	there := func(context.Context) error { return nil }
 	away := func(context.Context) error { return gone }
 
@@ -33,7 +33,7 @@ func TestAbsenceIsSaidOnce(t *testing.T) {
 	if text := lines(); text != "" || a.Details() != nil {
 		t.Errorf("a database that is there: %s", text)
 	}
-	log.Warn("the database sends no changes at present", "error", store.Unavailable("postgres.Listen", errors.New("reset")))
+	log.Warn("the database sends no changes at present", "error", sqldb.Unavailable("postgres.Listen", errors.New("reset")))
 	if text := lines(); !strings.Contains(text, "no changes") || a.Details() != nil {
 		t.Errorf("a connection that is missing alone: %s", text)
 	}
@@ -50,7 +50,7 @@ func TestAbsenceIsSaidOnce(t *testing.T) {
 	log.Warn("a credential was refused and rests", "error", errors.New("status 401"))
 	log.Error("no room", "error", fault.New(fault.StorageUnavailable, "ledger.Ready", "The journal has no room."))
 	log.Info("configuration reloaded")
-	log.Warn("the database sends no changes at present", "error", store.Unavailable("postgres.Listen", errors.New("reset")))
+	log.Warn("the database sends no changes at present", "error", sqldb.Unavailable("postgres.Listen", errors.New("reset")))
 	if text := lines(); strings.Count(text, "\n") != 3 {
 		t.Errorf("of other things: %s", text)
 	}

@@ -18,7 +18,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/ledger"
-	"weir/internal/store"
+	"weir/internal/store/nodedb"
 )
 
 // configuration examines the file itself; its content was valid, or nothing would be examined.
@@ -220,7 +220,7 @@ func (d *Doctor) nodes(ctx context.Context, o *Admin) {
 		return
 	}
 	now := time.Now()
-	all = slices.DeleteFunc(all, func(n store.Serving) bool { return n.What == "" || now.Sub(n.Seen) > seenWithin })
+	all = slices.DeleteFunc(all, func(n nodedb.Serving) bool { return n.What == "" || now.Sub(n.Seen) > seenWithin })
 	if len(all) < 2 {
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/loop"
 	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 )
 
 const (
@@ -48,7 +49,7 @@ func (g *Gateway) unpackingCalls() *loop.Loop {
 }
 
 func unpackCalls(ctx context.Context, s *store.Store) (all int, err error) {
-	var at store.Unpacked
+	var at ledgerdb.Unpacked
 	for more := true; more; {
 		step, cancel := context.WithTimeout(ctx, dropCallsFor)
 		var n int

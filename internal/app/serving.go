@@ -13,7 +13,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/loop"
 	"weir/internal/rawjson"
-	"weir/internal/store"
+	"weir/internal/store/nodedb"
 )
 
 // serving is what a node says of itself, so that others can compare: versions by name.
@@ -89,7 +89,7 @@ func (s serving) differs(other serving) string {
 const seenWithin = time.Minute
 
 // compare says which other nodes serve something else than this one.
-func (s serving) compare(self string, all []store.Serving, now time.Time) (differences []string) {
+func (s serving) compare(self string, all []nodedb.Serving, now time.Time) (differences []string) {
 	for _, n := range all {
 		if n.Node == self || n.What == "" || now.Sub(n.Seen) > seenWithin {
 			continue

@@ -9,6 +9,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/store"
 	"weir/internal/store/postgres"
+	"weir/internal/store/sqldb"
 	"weir/internal/store/sqlite"
 )
 
@@ -34,7 +35,7 @@ func openStore(ctx context.Context, cfg config.Config, opts ...postgres.Option) 
 }
 
 func openEngine(ctx context.Context, cfg config.Config, opts ...postgres.Option) (*store.Store, error) {
-	queryFor := patience(&cfg, store.QueryFor)
+	queryFor := patience(&cfg, sqldb.QueryFor)
 	if cfg.Store.DSN.Postgres() {
 		opts = append(opts, postgres.AllowDataLoss(cfg.Store.AllowDataLoss), postgres.WithQueryTime(queryFor), postgres.WithVersion(Version))
 		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), opts...)

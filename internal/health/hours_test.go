@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/health"
 	"weir/internal/store"
+	"weir/internal/store/nodedb"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 )
@@ -28,7 +29,7 @@ const week = 7 * 24 * time.Hour
 
 // flaky is a store whose calls fail while down is set.
 type flaky struct {
-	*store.Nodes
+	*nodedb.Nodes
 	down bool
 }
 

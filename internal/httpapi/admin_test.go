@@ -1,16 +1,15 @@
 package httpapi_test
 
 import (
-	"slices"
-
 	"context"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
-
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/catalog"

@@ -10,14 +10,14 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // watchedStore lets a test act at the moment when a question was answered and the answer is on its way.
 type watchedStore struct {
-	*store.Ledger
+	*ledgerdb.Ledger
 	answered func(ledger.Grant)
 }
 

@@ -16,26 +16,11 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/store/sqldb"
 )
-
-// Copier is what an engine knows of its tables, to fill them from another engine's.
-type Copier struct {
-	// Columns is a query for the columns of all tables but those of the migrations: table, column, kind; in the order of the table.
-	// Kinds are those below.
-	Columns string
-	// References is a query for tables that refer to others: table, other table.
-	References string
-	// Unhurried are statements that lift the limits of time for the rest of a transaction.
-	Unhurried []string
-	// Suspend switches the triggers off that keep rows from being changed, until resume.
-	Suspend func(r Runner) (resume func() error, err error)
-	// Renumber makes the numbers that a table gives to new rows go on after the highest that it has; nil: they do so anyway.
-	Renumber func(r Runner) error
-}
 
 // Kinds of columns. A truth is an integer, 0 or 1, where an engine has no such kind, and JSON a text.
 const (
-	KindText    = "text"
 	KindInteger = "integer"
 	KindBytes   = "bytes"
 	KindTruth   = "truth"
@@ -62,14 +47,14 @@ var used = []string{"nodes", "users", "wallets", "transactions", "generations", 
 func (s *Store) CopyTo(ctx context.Context, to *Store, done func(Copied)) error {
 	ctx, cancel := context.WithTimeout(ctx, copyFor)
 	defer cancel()
-	from, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
+	from, err := s.db.Engine.Read.BeginTx(ctx, &s.db.Engine.Snapshot)
 	if err != nil {
-		return Unavailable("store.CopyTo", err)
+		return sqldb.Unavailable("store.CopyTo", err)
 	}
 	defer func() { _ = from.Rollback() }()
-	source := &Plain{Ctx: ctx, Tx: from}
-	m := copying{from: source, fromCopier: &s.engine.Copier, toCopier: &to.engine.Copier}
-	err = to.engine.Write(ctx, false, func(r Runner) error {
+	source := &sqldb.Plain{Ctx: ctx, Tx: from}
+	m := copying{from: source, fromCopier: &s.db.Engine.Copier, toCopier: &to.db.Engine.Copier}
+	err = to.db.Engine.Write(ctx, false, func(r sqldb.Runner) error {
 		m.to = r
 		return m.run()
 	})
@@ -94,8 +79,8 @@ type asker interface {
 
 type copying struct {
 	from                 asker
-	to                   Runner
-	fromCopier, toCopier *Copier
+	to                   sqldb.Runner
+	fromCopier, toCopier *sqldb.Copier
 
 	columns map[string][]column // of the target
 	kinds   map[string][]column // of the source, in the target's order
@@ -194,7 +179,7 @@ func (m *copying) learn() (err error) {
 // order puts each table after those that it refers to.
 func (m *copying) order() ([]string, error) {
 	rows, err := m.to.Rows(m.toCopier.References, nil)
-	refs, err := collect(rows, err, columns(func(r *[2]string) []any { return []any{&r[0], &r[1]} }))
+	refs, err := sqldb.Collect(rows, err, sqldb.Columns(func(r *[2]string) []any { return []any{&r[0], &r[1]} }))
 	if err != nil {
 		return nil, err
 	}
@@ -224,13 +209,13 @@ func tableColumns(r asker, query string) (map[string][]column, error) {
 		column
 	}
 	rows, err := r.Rows(query, nil)
-	all, err := collect(rows, err, columns(func(c *row) []any { return []any{&c.table, &c.name, &c.kind} }))
+	all, err := sqldb.Collect(rows, err, sqldb.Columns(func(c *row) []any { return []any{&c.table, &c.name, &c.kind} }))
 	if err != nil {
 		return nil, err
 	}
 	out := map[string][]column{}
 	for _, c := range all {
-		if !slices.Contains([]string{KindText, KindInteger, KindBytes, KindTruth, KindJSON}, c.kind) {
+		if !slices.Contains([]string{sqldb.KindText, KindInteger, KindBytes, KindTruth, KindJSON}, c.kind) {
 			return nil, fmt.Errorf("column %s of %s has the kind %s, which cannot be copied", c.name, c.table, c.kind)
 		}
 		out[c.table] = append(out[c.table], c.column)
@@ -349,14 +334,14 @@ func plainValue(v any, kind string) (any, error) {
 		return int64(0), nil
 	case []byte:
 		switch {
-		case kind == KindText || kind == KindJSON:
+		case kind == sqldb.KindText || kind == KindJSON:
 			return string(v), nil
 		case v == nil: // an empty value; NULL has no type
 			return []byte{}, nil
 		}
 		return v, nil
 	case string:
-		if kind == KindText || kind == KindJSON {
+		if kind == sqldb.KindText || kind == KindJSON {
 			return v, nil
 		}
 	}
@@ -410,7 +395,7 @@ func (m *copying) fill(table string) (rowSum, error) {
 
 // NodesUnderWay lists the nodes that have begun and not ended. A node that was killed is one of them.
 func (s *Store) NodesUnderWay(ctx context.Context) ([]string, error) {
-	return list(ctx, s.db, "store.NodesUnderWay", func(row Scanner) (id string, err error) {
+	return sqldb.List(ctx, s.db, "store.NodesUnderWay", func(row sqldb.Scanner) (id string, err error) {
 		err = row.Scan(&id)
 		return id, err
 	}, `SELECT id FROM nodes WHERE live <> 0 ORDER BY id`)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"weir/internal/store/sqldb"
 )
 
 // Marks say what a ledger is, to each program that opens it.
@@ -14,17 +16,17 @@ const (
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.
 func (s *Store) Mark(ctx context.Context, name string) (value string, err error) {
-	err = s.find(ctx, func(row Scanner) error { return row.Scan(&value) }, `SELECT value FROM marks WHERE name = $1`, name)
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&value) }, `SELECT value FROM marks WHERE name = $1`, name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
-	return value, failure("store.Mark", err)
+	return value, sqldb.Failure("store.Mark", err)
 }
 
 // SetMark marks a ledger.
 func (s *Store) SetMark(ctx context.Context, name, value string) error {
-	return s.write(ctx, func(t *tx) error {
-		_, err := t.exec(`INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		_, err := t.Exec(`INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
 		return err
 	})
 }
@@ -36,8 +38,8 @@ func (s *Store) Used(ctx context.Context) (bool, error) {
 			continue
 		}
 		var n int64
-		if err := s.find(ctx, func(row Scanner) error { return row.Scan(&n) }, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS first`); err != nil {
-			return false, failure("store.Used", err)
+		if err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&n) }, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS first`); err != nil {
+			return false, sqldb.Failure("store.Used", err)
 		}
 		if n > 0 {
 			return true, nil

@@ -8,6 +8,7 @@ import (
 	"github.com/pressly/goose/v3"
 
 	"weir/internal/fault"
+	"weir/internal/store/sqldb"
 )
 
 // versionsSince is the migration that made the table of versions. Older ones have no row in it.
@@ -53,6 +54,6 @@ func noteVersion(ctx context.Context, db *sql.DB, weir string) error {
 	if err := db.QueryRowContext(ctx, `SELECT COUNT(*)`+lacking, versionsSince).Scan(&n); err != nil || n == 0 {
 		return err // nearly every start: nothing is written, and no lock is waited for
 	}
-	_, err := db.ExecContext(ctx, `INSERT INTO schema_versions (number, weir) SELECT DISTINCT g.version_id, CAST($2 AS TEXT)`+lacking+` ON CONFLICT DO NOTHING`, versionsSince, Text(weir))
+	_, err := db.ExecContext(ctx, `INSERT INTO schema_versions (number, weir) SELECT DISTINCT g.version_id, CAST($2 AS TEXT)`+lacking+` ON CONFLICT DO NOTHING`, versionsSince, sqldb.Text(weir))
 	return err
 }

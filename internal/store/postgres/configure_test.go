@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // The DSN overrides our settings.
@@ -24,7 +24,7 @@ func TestConfigure(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			cfg, err := configure(dsn+c.options, store.QueryFor)
+			cfg, err := configure(dsn+c.options, sqldb.QueryFor)
 			if err != nil {
 				t.Fatal(err)
 			}

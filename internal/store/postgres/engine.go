@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // engine is an open database.
@@ -37,7 +37,7 @@ const attempts = 5
 
 // write implements store.Engine. Transactions see the commits of others meanwhile, and lock the rows on which they decide. Every commit
 // waits for the server's disk: other nodes rely on it, and they do not end when the server does.
-func (e *engine) write(ctx context.Context, _ bool, f func(store.Runner) error) error {
+func (e *engine) write(ctx context.Context, _ bool, f func(sqldb.Runner) error) error {
 	deadline, set := ctx.Deadline()
 	if !set {
 		deadline = time.Now().Add(writeFor)
@@ -55,23 +55,23 @@ func (e *engine) write(ctx context.Context, _ bool, f func(store.Runner) error) 
 }
 
 // try runs a transaction once, and reports whether it is worth running again.
-func (e *engine) try(ctx context.Context, f func(store.Runner) error) (again bool, err error) {
+func (e *engine) try(ctx context.Context, f func(sqldb.Runner) error) (again bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
-		return false, store.Unavailable("postgres.Write", err)
+		return false, sqldb.Unavailable("postgres.Write", err)
 	}
 	defer func() { _ = conn.Close() }()
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		e.pool.Reset() // the server was unavailable: the other connections are broken as well
-		return true, store.Unavailable("postgres.Write", err)
+		return true, sqldb.Unavailable("postgres.Write", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if err := f(&runner{store.Plain{Ctx: ctx, Tx: tx}, conn}); err != nil {
+	if err := f(&runner{sqldb.Plain{Ctx: ctx, Tx: tx}, conn}); err != nil {
 		return gaveUp(err), err
 	}
 	if err := tx.Commit(); err != nil {
-		return gaveUp(err), store.Unavailable("postgres.Write", err)
+		return gaveUp(err), sqldb.Unavailable("postgres.Write", err)
 	}
 	return false, nil
 }
@@ -104,7 +104,7 @@ func isRefused(err error) bool {
 
 // runner runs the statements of one transaction.
 type runner struct {
-	store.Plain
+	sqldb.Plain
 	conn *sql.Conn // of the transaction
 }
 
@@ -131,7 +131,7 @@ func (r *runner) ExecEach(text string, width int, args []any) (changed []int64, 
 }
 
 // RowEach is store.Runner.RowEach: all queries travel at once.
-func (r *runner) RowEach(text string, width int, args []any, scan func(i int, row store.Scanner) error) error {
+func (r *runner) RowEach(text string, width int, args []any, scan func(i int, row sqldb.Scanner) error) error {
 	return r.batch(text, width, args, func(results pgx.BatchResults, i int) error { return scan(i, results.QueryRow()) })
 }
 
@@ -156,7 +156,7 @@ func (r *runner) batch(text string, width int, args []any, read func(results pgx
 }
 
 // Insert is store.Runner.Insert: by COPY where nothing is merged.
-func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any) error {
+func (r *runner) Insert(into *sqldb.Table, rows int, row func([]any, int) []any) error {
 	if into.Merge != "" {
 		return r.merge(into, rows, row)
 	}
@@ -171,7 +171,7 @@ func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any)
 }
 
 // merge is Insert for rows that may be there, by one statement that takes an array for each column. It locks rows in their order.
-func (r *runner) merge(into *store.Table, rows int, row func([]any, int) []any) error {
+func (r *runner) merge(into *sqldb.Table, rows int, row func([]any, int) []any) error {
 	if rows == 0 {
 		return nil
 	}

@@ -5,13 +5,13 @@ import (
 
 	"github.com/jackc/pgx/v5/stdlib"
 
-	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // WaitsFor is what the commits of a store's connections wait for.
 func WaitsFor(t *testing.T, dsn string) (waits string) {
 	t.Helper()
-	cfg, err := configure(dsn, store.QueryFor)
+	cfg, err := configure(dsn, sqldb.QueryFor)
 	if err != nil {
 		t.Fatal(err)
 	}

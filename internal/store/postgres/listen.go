@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
 
-	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // tell is the statement that Listen hears. The channel belongs to the database, so notes of another Weir in it are heard, too: each is a
@@ -32,7 +32,7 @@ func (e *engine) listen(ctx context.Context, joined func(), heard func(note stri
 	defer cancel()
 	conn, err := pgx.ConnectConfig(soon, cfg)
 	if err != nil {
-		return store.Unavailable("postgres.Listen", err)
+		return sqldb.Unavailable("postgres.Listen", err)
 	}
 	defer func() {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -40,7 +40,7 @@ func (e *engine) listen(ctx context.Context, joined func(), heard func(note stri
 		_ = conn.Close(last)
 	}()
 	if _, err := conn.Exec(soon, "LISTEN weir"); err != nil {
-		return store.Unavailable("postgres.Listen", err)
+		return sqldb.Unavailable("postgres.Listen", err)
 	}
 	joined()
 	for {
@@ -62,7 +62,7 @@ func next(ctx context.Context, conn *pgx.Conn, heard func(note string)) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil && quiet.Err() == nil || conn.IsClosed():
-		return store.Unavailable("postgres.Listen", err)
+		return sqldb.Unavailable("postgres.Listen", err)
 	}
 	if err == nil {
 		return nil
@@ -70,7 +70,7 @@ func next(ctx context.Context, conn *pgx.Conn, heard func(note string)) error {
 	soon, cancel := context.WithTimeout(ctx, answerFor)
 	defer cancel()
 	if err := conn.Ping(soon); err != nil {
-		return store.Unavailable("postgres.Listen", err)
+		return sqldb.Unavailable("postgres.Listen", err)
 	}
 	return nil
 }

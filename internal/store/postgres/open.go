@@ -24,6 +24,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 //go:embed migrations/*.sql
@@ -72,7 +73,7 @@ var ErrEmpty = errors.New("the database has no tables of Weir")
 // Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors contain no password.
 func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now, queryFor: store.QueryFor, weir: "dev", clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
+	o := options{now: time.Now, queryFor: sqldb.QueryFor, weir: "dev", clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -88,7 +89,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		return nil, fault.Wrap("postgres.Open", err)
 	}
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
-	s := store.New(store.Engine{
+	s := store.New(sqldb.Engine{
 		Skewed: pgx.QueryExecModeCacheDescribe,
 		Size:   `SELECT pg_database_size(current_database()), CAST(0 AS BIGINT)`,
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
@@ -160,7 +161,7 @@ func prepare(ctx context.Context, cfg *pgxpool.Config, o options) error {
 	if o.existing {
 		var empty bool
 		if err := db.QueryRowContext(ctx, `SELECT to_regclass('goose_db_version') IS NULL`).Scan(&empty); err != nil {
-			return store.Unavailable("postgres.Open", err)
+			return sqldb.Unavailable("postgres.Open", err)
 		} else if empty {
 			return ErrEmpty
 		}
@@ -194,7 +195,7 @@ func lasting(ctx context.Context, db *sql.DB, params map[string]string, unsafe b
 	var fsync, pages, waits string
 	err := db.QueryRowContext(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).Scan(&fsync, &pages, &waits)
 	if err != nil {
-		return store.Unavailable("postgres.Open", err)
+		return sqldb.Unavailable("postgres.Open", err)
 	}
 	_, chosen := params[commits]
 	for _, x := range []struct {

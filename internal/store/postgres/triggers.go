@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 // definition is all that a trigger does but for the text of its function.
@@ -25,7 +26,7 @@ const triggers = definition + " || p.prosrc" + ofTables + `AND (t.tgenabled = 'A
 
 // guards has the server print the migrations' statements in its own form: on temporary tables like the real ones, which a rollback
 // removes.
-func (e *engine) guards(ctx context.Context) (map[string]store.Guard, error) {
+func (e *engine) guards(ctx context.Context) (map[string]sqldb.Guard, error) {
 	want, err := store.Guards(migrations, ";")
 	if err != nil {
 		return nil, err
@@ -55,7 +56,7 @@ func (e *engine) guards(ctx context.Context) (map[string]store.Guard, error) {
 	defer func() { _ = rows.Close() }()
 	for rows.Next() {
 		var name string
-		var g store.Guard
+		var g sqldb.Guard
 		if err := rows.Scan(&g.Table, &name, &g.Text); err != nil {
 			return nil, err
 		}

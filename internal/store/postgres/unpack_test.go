@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/storetest"
 )
@@ -28,7 +29,7 @@ func TestUnpacking(t *testing.T) {
 		}
 		return n
 	})
-	if _, n, _, err := from.Ledger.UnpackCalls(t.Context(), store.Unpacked{}, 50); err != nil || n != 50 {
+	if _, n, _, err := from.Ledger.UnpackCalls(t.Context(), ledgerdb.Unpacked{}, 50); err != nil || n != 50 {
 		t.Fatalf("%d, %v", n, err)
 	}
 	again, _ := openStore(t)

@@ -22,6 +22,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/store"
+	"weir/internal/store/sqldb"
 )
 
 //go:embed migrations/*.sql
@@ -63,7 +64,7 @@ func WithVersion(weir string) Option { return func(o *options) { o.weir = weir }
 // Open opens the database file at path, makes it when it is missing, and applies the migrations that it lacks.
 // An interrupted migration is rolled back and applied again at the next Open.
 func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now, queryFor: store.QueryFor, weir: "dev"}
+	o := options{now: time.Now, queryFor: sqldb.QueryFor, weir: "dev"}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -77,9 +78,9 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 	if err := e.connect(ctx, path, o.weir); err != nil {
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
-	s := store.New(store.Engine{
+	s := store.New(sqldb.Engine{
 		Places: readers(), Read: e.read, QueryFor: o.queryFor, Snapshot: sql.TxOptions{ReadOnly: true}, Sorts: true, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
-		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Shrink: e.shrink, Size: `SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()`, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
+		Guards: func(context.Context) (map[string]sqldb.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Shrink: e.shrink, Size: `SELECT page_count * page_size, freelist_count * page_size FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()`, Duplicate: isDuplicate, Refused: isRefused, Close: e.close, Copier: copier,
 	}, o.now)
 	if err := errors.Join(s.Ledger.TakeOver(ctx), s.Ledger.FillRollUps(ctx)); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -215,11 +216,11 @@ func (e *engine) scrub(ctx context.Context) error {
 	case e.writing <- struct{}{}:
 		defer func() { <-e.writing }()
 	case <-ctx.Done():
-		return store.Unavailable("sqlite.Scrub", ctx.Err())
+		return sqldb.Unavailable("sqlite.Scrub", ctx.Err())
 	}
 	var busy, log, done int
 	if err := e.scrubs.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &done); err != nil {
-		return store.Unavailable("sqlite.Scrub", err)
+		return sqldb.Unavailable("sqlite.Scrub", err)
 	}
 	return nil
 }
@@ -233,12 +234,12 @@ func (e *engine) shrink(ctx context.Context) error {
 	case e.writing <- struct{}{}:
 		defer func() { <-e.writing }()
 	case <-ctx.Done():
-		return store.Unavailable("sqlite.Shrink", ctx.Err())
+		return sqldb.Unavailable("sqlite.Shrink", ctx.Err())
 	}
 	// Each row of the result is a page that was given back.
 	rows, err := e.lazy.QueryContext(context.WithoutCancel(ctx), fmt.Sprintf("PRAGMA incremental_vacuum(%d)", shrinkAtOnce))
 	if err != nil {
-		return store.Unavailable("sqlite.Shrink", err)
+		return sqldb.Unavailable("sqlite.Shrink", err)
 	}
 	for rows.Next() {
 	}
@@ -252,7 +253,7 @@ func isRefused(err error) bool {
 
 // write implements store.Engine. The transaction has the write lock from its start; f must use only its runner, because a second
 // transaction would wait for the lock forever. A commit that waits for the disk also covers all earlier ones.
-func (e *engine) write(ctx context.Context, lazy bool, f func(store.Runner) error) error {
+func (e *engine) write(ctx context.Context, lazy bool, f func(sqldb.Runner) error) error {
 	db, stmts := e.durable, (*statements)(nil)
 	if lazy {
 		db, stmts = e.lazy, &e.stmts
@@ -261,18 +262,18 @@ func (e *engine) write(ctx context.Context, lazy bool, f func(store.Runner) erro
 	case e.writing <- struct{}{}:
 		defer func() { <-e.writing }()
 	case <-ctx.Done():
-		return store.Unavailable("sqlite.Write", ctx.Err())
+		return sqldb.Unavailable("sqlite.Write", ctx.Err())
 	}
 	// A transaction that has begun is never cut off: it is short, and the lock has been waited for.
 	ctx = context.WithoutCancel(ctx)
 	conn, err := db.Conn(ctx)
 	if err != nil {
-		return store.Unavailable("sqlite.Write", err)
+		return sqldb.Unavailable("sqlite.Write", err)
 	}
 	defer func() { _ = conn.Close() }()
 	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
-		return store.Unavailable("sqlite.Write", err)
+		return sqldb.Unavailable("sqlite.Write", err)
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -280,13 +281,13 @@ func (e *engine) write(ctx context.Context, lazy bool, f func(store.Runner) erro
 			panic(p)
 		}
 	}()
-	if err := f(&runner{store.Plain{Ctx: ctx, Tx: tx}, conn, stmts}); err != nil {
+	if err := f(&runner{sqldb.Plain{Ctx: ctx, Tx: tx}, conn, stmts}); err != nil {
 		_ = tx.Rollback()
 		return err
 	}
 	if err := tx.Commit(); err != nil {
 		_ = tx.Rollback()
-		return store.Unavailable("sqlite.Write", err)
+		return sqldb.Unavailable("sqlite.Write", err)
 	}
 	return nil
 }

@@ -10,12 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
+	"weir/internal/store/sqldb"
 )
 
 // runner runs the statements of one transaction. On the lazy connection it uses prepared ones.
 type runner struct {
-	store.Plain
+	sqldb.Plain
 	conn  *sql.Conn   // of the transaction
 	stmts *statements // nil: nothing is prepared
 }
@@ -23,13 +24,13 @@ type runner struct {
 // statements are prepared once, on the lazy connection.
 type statements struct {
 	prepared map[string]*sql.Stmt
-	inserts  map[*store.Table]*many // made when they are needed first
+	inserts  map[*sqldb.Table]*many // made when they are needed first
 	bulk     bulk
 }
 
 func (l *statements) prepare(ctx context.Context, db *sql.DB) error {
-	l.prepared, l.inserts = map[string]*sql.Stmt{}, map[*store.Table]*many{}
-	for _, text := range store.Hot {
+	l.prepared, l.inserts = map[string]*sql.Stmt{}, map[*sqldb.Table]*many{}
+	for _, text := range ledgerdb.Hot {
 		st, err := db.PrepareContext(ctx, positional(text))
 		if err != nil {
 			return err
@@ -76,7 +77,7 @@ func (r *runner) Exec(text string, args []any) (changed int64, err error) {
 }
 
 // Row is store.Runner.Row.
-func (r *runner) Row(text string, args []any) store.Scanner {
+func (r *runner) Row(text string, args []any) sqldb.Scanner {
 	if st := r.statement(text); st != nil {
 		return r.Tx.StmtContext(r.Ctx, st).QueryRowContext(r.Ctx, args...)
 	}
@@ -110,7 +111,7 @@ func (r *runner) ExecEach(text string, width int, args []any) (changed []int64, 
 }
 
 // RowEach is store.Runner.RowEach.
-func (r *runner) RowEach(text string, width int, args []any, scan func(i int, row store.Scanner) error) error {
+func (r *runner) RowEach(text string, width int, args []any, scan func(i int, row sqldb.Scanner) error) error {
 	for i := 0; len(args) > 0; i++ {
 		if err := scan(i, r.Row(text, args[:width])); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (r *runner) RowEach(text string, width int, args []any, scan func(i int, ro
 }
 
 // Insert is store.Runner.Insert.
-func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any) error {
+func (r *runner) Insert(into *sqldb.Table, rows int, row func([]any, int) []any) error {
 	if r.stmts == nil {
 		return insertMany(into).insert(rows, row, func(text string, args []any) error {
 			_, err := r.Exec(text, args)
@@ -149,7 +150,7 @@ type many struct {
 }
 
 // insertMany inserts rows. OR FAIL spares SQLite the journal from which it would undo one statement, where no index has an expression: an error here undoes the whole transaction.
-func insertMany(t *store.Table) *many {
+func insertMany(t *sqldb.Table) *many {
 	m := &many{width: len(t.Columns), sizes: []int{100, 25, 5, 1}}
 	row := "(" + strings.Repeat(",?", m.width)[1:] + ")"
 	for _, n := range m.sizes {

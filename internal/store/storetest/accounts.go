@@ -19,6 +19,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/record"
 	"weir/internal/store"
+	"weir/internal/store/accountdb"
 )
 
 // Accounts checks users, keys and the audit chain of a store. open gives an empty store, and closes it after the test.
@@ -356,13 +357,13 @@ func deletedKeys(t *testing.T, s *store.Store) {
 	ok(t, err)
 	ok(t, s.Accounts.DeleteKey(t.Context(), u.ID, called.Hash, at.Add(-time.Hour), event(audit.KeyRevoked)))
 	const more = 5
-	for i := range store.MostDeletedKeys + more + 2 { // those that make room are deleted by the insert after them
+	for i := range accountdb.MostDeletedKeys + more + 2 { // those that make room are deleted by the insert after them
 		k := mustKey(t, s, u.ID, nil)
 		ok(t, s.Accounts.DeleteKey(t.Context(), u.ID, k.Hash, at.Add(time.Duration(i)*time.Second), event(audit.KeyRevoked)))
 	}
 	mustKey(t, s, u.ID, nil)
 	all, err := s.Accounts.ListKeys(t.Context(), apikey.Filter{User: u.ID, IncludeDeleted: true, IncludeDisabled: true, Count: 1000})
-	if want := store.MostDeletedKeys + 3; err != nil || len(all) != want { // the newest, the one of the call, and two that work
+	if want := accountdb.MostDeletedKeys + 3; err != nil || len(all) != want { // the newest, the one of the call, and two that work
 		t.Fatalf("%d keys, %v; want %d", len(all), err, want)
 	}
 	for i := range all {

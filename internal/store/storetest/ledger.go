@@ -24,6 +24,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 	"weir/internal/usage"
 )
 
@@ -1075,7 +1076,7 @@ func coverOverrun(t *testing.T, d *books) {
 
 // away is a store that can be unplugged.
 type away struct {
-	*store.Ledger
+	*ledgerdb.Ledger
 	gone    atomic.Bool
 	unheard atomic.Bool // what is returned is, and the answer is lost
 }

@@ -16,6 +16,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/record"
 	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 )
 
 // packedDB is a SQLite database with tables of version 38, compressed: 98 calls of four accounts, most of them packed with words that were
@@ -73,14 +74,14 @@ func Unpacking(t *testing.T, s *store.Store, calls [][2]string, count func(text 
 	}
 	cut, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, _, _, err := s.Ledger.UnpackCalls(cut, store.Unpacked{}, 7); err == nil {
+	if _, _, _, err := s.Ledger.UnpackCalls(cut, ledgerdb.Unpacked{}, 7); err == nil {
 		t.Error("it went on after it was cut off")
 	}
-	if _, n, more, err := s.Ledger.UnpackCalls(t.Context(), store.Unpacked{}, 7); err != nil || n != 7 || !more {
+	if _, n, more, err := s.Ledger.UnpackCalls(t.Context(), ledgerdb.Unpacked{}, 7); err != nil || n != 7 || !more {
 		t.Fatalf("%d, %t, %v", n, more, err)
 	}
 	half, halfChecks := allCalls(t, s, calls)
-	var at store.Unpacked
+	var at ledgerdb.Unpacked
 	sum := 7
 	for more := true; more; {
 		var n int

@@ -19,6 +19,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/report"
 	"weir/internal/store"
+	"weir/internal/store/ledgerdb"
 	"weir/internal/usage"
 	"weir/internal/zone"
 )
@@ -397,7 +398,7 @@ func (b *reports) pages(t *testing.T, s report.Search, want []record.Call) {
 }
 
 // flushed is a book of a node without calls of its own.
-type flushed struct{ *store.Ledger }
+type flushed struct{ *ledgerdb.Ledger }
 
 func (flushed) CatchUp(context.Context) (late, err error) { return nil, nil }
 func (flushed) Running(string) (int, money.Nano)          { return 0, 0 }

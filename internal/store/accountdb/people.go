@@ -1,0 +1,607 @@
+package accountdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/auth"
+	"weir/internal/fault"
+	"weir/internal/invalidate"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/sqldb"
+)
+
+// People has those who sign in, and how.
+type People struct{ db *sqldb.DB }
+
+// NewPeople makes the people of a database.
+func NewPeople(db *sqldb.DB) *People { return &People{db} }
+
+var _ auth.Store = (*People)(nil)
+
+// AddPerson is person.Store.AddPerson.
+func (s *People) AddPerson(ctx context.Context, u account.User, l auth.Login, i *auth.Identity, use string, events ...audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := insertUser(t, u); err != nil {
+			return err
+		}
+		if l.Email != "" {
+			if err := insertLogin(t, &l); err != nil {
+				return err
+			}
+		}
+		if i != nil {
+			if err := insertIdentity(t, i); err != nil {
+				return err
+			}
+		}
+		if err := useToken(t, use, u.CreatedAt); err != nil {
+			return err
+		}
+		return auditdb.RecordAll(t, events, u.CreatedAt)
+	})
+}
+
+// AddLogin is person.Store.AddLogin.
+func (s *People) AddLogin(ctx context.Context, l auth.Login, use string, events ...audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := insertLogin(t, &l); err != nil {
+			return err
+		}
+		if err := useToken(t, use, l.CreatedAt); err != nil {
+			return err
+		}
+		return auditdb.RecordAll(t, events, l.CreatedAt)
+	})
+}
+
+func insertLogin(t *sqldb.Tx, l *auth.Login) error {
+	err := t.AddNew("store.AddLogin", "This address or this user has a login already.",
+		`INSERT INTO logins (user_id, email, password, confirmed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)`,
+		l.User, sqldb.OrNone(l.Email), l.Password, l.Confirmed, l.CreatedAt.UnixMicro())
+	if err != nil {
+		return err
+	}
+	// Afterwards: the insert has waited for the account that was leaving the address, and sees what they may take back.
+	return notHeld(t, l.User, l.Email, l.CreatedAt)
+}
+
+func insertIdentity(t *sqldb.Tx, i *auth.Identity) error {
+	return t.AddNew("store.AddIdentity", "This identity belongs to an account already.",
+		`INSERT INTO identities (issuer, subject, user_id, email, created_at) VALUES ($1, $2, $3, $4, $5)`, i.Issuer, i.Subject, i.User, i.Email, i.CreatedAt.UnixMicro())
+}
+
+// useToken deletes a token that must still be there; "" for none.
+func useToken(t *sqldb.Tx, hash string, now time.Time) error {
+	if hash == "" {
+		return nil
+	}
+	return noToken("store.UseToken", t.One(`DELETE FROM tokens WHERE hash = $1 AND expires_at > $2`, hash, now.UnixMicro()))
+}
+
+func noToken(op string, err error) error { return sqldb.Missing(op, "There is no such token.", err) }
+
+const personColumns = `u.id, u.name, u.wallet, u.role, u.disabled, u.preferences, u.language, u.theme, u.created_at, u.web_key, l.email, l.confirmed, l.password IS NOT NULL AND l.password <> '',
+	EXISTS (SELECT 1 FROM second_steps z WHERE z.user_id = u.id)`
+
+func scanPerson(row sqldb.Scanner, before ...any) (p auth.Person, err error) {
+	var created int64
+	var email sql.NullString
+	var confirmed sql.NullBool
+	err = row.Scan(append(before, &p.ID, &p.Name, &p.Wallet, &p.Role, &p.Disabled, &p.Preferences, &p.Language, &p.Theme, &created, &p.WebKey, &email, &confirmed, &p.HasPassword, &p.SecondStep)...)
+	p.CreatedAt, p.Email, p.Confirmed = time.UnixMicro(created).UTC(), email.String, confirmed.Bool
+	return p, err
+}
+
+// PersonOf is person.Store.PersonOf.
+func (s *People) PersonOf(ctx context.Context, user string) (p auth.Person, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPerson(row); return err },
+		`SELECT `+personColumns+` FROM users u LEFT JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user)
+	return p, sqldb.NoUser("store.PersonOf", err)
+}
+
+const loginColumns = `user_id, email, password, confirmed, created_at`
+
+func scanLogin(row sqldb.Scanner) (l auth.Login, err error) {
+	var created int64
+	var email sql.NullString
+	err = row.Scan(&l.User, &email, &l.Password, &l.Confirmed, &created)
+	l.Email, l.CreatedAt = email.String, time.UnixMicro(created).UTC()
+	return l, err
+}
+
+func (s *People) login(ctx context.Context, op, where, value string) (l auth.Login, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { l, err = scanLogin(row); return err }, `SELECT `+loginColumns+` FROM logins WHERE `+where+` = $1`, value)
+	return l, sqldb.Missing(op, "There is no such login.", err)
+}
+
+// LoginByEmail is person.Store.LoginByEmail.
+func (s *People) LoginByEmail(ctx context.Context, email string) (auth.Login, error) {
+	return s.login(ctx, "store.LoginByEmail", "email", email)
+}
+
+// LoginOf is person.Store.LoginOf.
+func (s *People) LoginOf(ctx context.Context, user string) (auth.Login, error) {
+	return s.login(ctx, "store.LoginOf", "user_id", user)
+}
+
+// SetPassword is person.Store.SetPassword.
+func (s *People) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if confirm {
+			var err error
+			if confirm, err = firstProof(t, user, now); err != nil {
+				return err
+			}
+		}
+		err := t.One(`UPDATE logins SET password = $1, confirmed = confirmed OR $2, updated_at = $3 WHERE user_id = $4`, password, confirm, now.UnixMicro(), user)
+		if err != nil {
+			return sqldb.Missing("store.SetPassword", "There is no such login.", err)
+		}
+		if err := useToken(t, use, now); err != nil {
+			return err
+		}
+		if err := endLinks(t, user); err != nil {
+			return err
+		}
+		if err := endOthers(t, user, keep); err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// firstProof drops what others may have put into an account before its address was proven, and reports whether it is proven now: the mailbox is
+// not enough where the account requires a passkey. Administrators keep what they have: only one of them can have made their accounts.
+func firstProof(t *sqldb.Tx, user string, now time.Time) (bool, error) {
+	if err := t.LockUser(user); err != nil {
+		return false, err
+	}
+	var confirmed, second bool
+	var role string
+	err := t.Row(`SELECT l.confirmed, u.role, EXISTS (SELECT 1 FROM second_steps z WHERE z.user_id = u.id) FROM users u JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user).
+		Scan(&confirmed, &role, &second)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return true, nil // the change that follows says that there is no login
+	case err != nil || second:
+		return false, err
+	case confirmed || role == string(apikey.Administrator):
+		return true, nil
+	}
+	return true, closeWays(t, user, now)
+}
+
+// closeWays ends everything with which somebody could get into an account, or hear of it, but a password.
+func closeWays(t *sqldb.Tx, user string, now time.Time) error {
+	for _, text := range []string{
+		`DELETE FROM passkeys WHERE user_id = $1`, `DELETE FROM identities WHERE user_id = $1`, `DELETE FROM second_steps WHERE user_id = $1`,
+		`DELETE FROM tokens WHERE user_id = $1 AND kind <> '` + auth.Reset + `'`, `DELETE FROM provider_keys WHERE user_id = $1`,
+		`DELETE FROM webhook_secrets WHERE account = $1`, `UPDATE notify_settings SET webhook = '' WHERE account = $1`, `UPDATE users SET web_key = '' WHERE id = $1`,
+	} {
+		if _, err := t.Exec(text, user); err != nil {
+			return err
+		}
+	}
+	if _, err := t.Exec(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE user_id = $2 AND deleted_at IS NULL`, now.UnixMicro(), user); err != nil {
+		return err
+	}
+	return errors.Join(t.Tell(invalidate.Keys, user), t.Tell(invalidate.ProviderKeys, user))
+}
+
+// endLinks ends the links with which a user could choose a new password.
+func endLinks(t *sqldb.Tx, user string) error {
+	_, err := t.Exec(`DELETE FROM tokens WHERE kind = $1 AND user_id = $2`, auth.Reset, user)
+	return err
+}
+
+// endOthers ends all sessions of a user but one.
+func endOthers(t *sqldb.Tx, user, keep string) error {
+	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
+	return err
+}
+
+// removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
+// is left. The user is locked, so that removals at one moment see each other.
+func (s *People) removeWay(ctx context.Context, op, sentence string, r *auth.Removal, remove func(*sqldb.Tx) error) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.LockUser(r.User); err != nil {
+			return err
+		}
+		if err := remove(t); err != nil {
+			return sqldb.Missing(op, sentence, err)
+		}
+		if err := wayLeft(t, op, r.User, &r.Ways); err != nil {
+			return err
+		}
+		if err := endOthers(t, r.User, r.Keep); err != nil {
+			return err
+		}
+		return auditdb.Record(t, r.Event, r.Now)
+	})
+}
+
+// DeletePassword is person.Store.DeletePassword.
+func (s *People) DeletePassword(ctx context.Context, r auth.Removal) error {
+	return s.removeWay(ctx, "store.DeletePassword", "There is no password.", &r, func(t *sqldb.Tx) error {
+		if err := t.One(`UPDATE logins SET password = '', updated_at = $1 WHERE user_id = $2 AND password <> ''`, r.Now.UnixMicro(), r.User); err != nil {
+			return err
+		}
+		return endLinks(t, r.User)
+	})
+}
+
+// SetWebKey is person.Store.SetWebKey.
+func (s *People) SetWebKey(ctx context.Context, user, before, hash string) (done bool, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, hash, user, before)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// FirstAdministrator is person.Store.FirstAdministrator.
+func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSignIn bool, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { u, err = scanUser(row); return err },
+		`SELECT `+userColumns+` FROM users WHERE role = $1 AND NOT disabled ORDER BY created_at, id LIMIT 1`, string(apikey.Administrator))
+	if err != nil {
+		return u, false, sqldb.NoUser("store.FirstAdministrator", err)
+	}
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&canSignIn) }, `SELECT EXISTS (SELECT 1 FROM users u WHERE u.role = $1 AND NOT u.disabled AND
+		(EXISTS (SELECT 1 FROM logins l WHERE l.user_id = u.id) OR EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id)))`,
+		string(apikey.Administrator))
+	return u, canSignIn, sqldb.Failure("store.FirstAdministrator", err)
+}
+
+// AddSession is person.Store.AddSession.
+func (s *People) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		_, err := t.Exec(`INSERT INTO sessions (hash, id, user_id, method, created_at, proved_at, seen_at, expires_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+			n.Hash, n.ID, n.User, n.Method, n.CreatedAt.UnixMicro(), n.ProvedAt.UnixMicro(), n.SeenAt.UnixMicro(), n.ExpiresAt.UnixMicro(), n.Address, n.Agent)
+		if err != nil {
+			return err
+		}
+		_, err = t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 AND hash NOT IN
+			(SELECT hash FROM sessions WHERE user_id = $1 AND hash <> $2 ORDER BY seen_at DESC, hash LIMIT $3)`, n.User, n.Hash, most-1)
+		if err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, n.CreatedAt)
+	})
+}
+
+const sessionColumns = `s.id, s.hash, s.user_id, s.method, s.created_at, s.proved_at, s.seen_at, s.expires_at, s.address, s.agent`
+
+// sessionFields are where the columns of a session go; end sets the times.
+func sessionFields(n *auth.Session) (fields []any, end func()) {
+	var times [4]int64
+	return []any{&n.ID, &n.Hash, &n.User, &n.Method, &times[0], &times[1], &times[2], &times[3], &n.Address, &n.Agent}, func() {
+		for i, at := range []*time.Time{&n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt} {
+			*at = time.UnixMicro(times[i]).UTC()
+		}
+	}
+}
+
+// SessionBy is person.Store.SessionBy.
+func (s *People) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
+		fields, end := sessionFields(&n)
+		p, err = scanPerson(row, fields...)
+		end()
+		return err
+	}, `SELECT `+sessionColumns+`, `+personColumns+` FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id WHERE s.hash = $1`, hash)
+	return n, p, noSession("store.SessionBy", err)
+}
+
+func noSession(op string, err error) error {
+	return sqldb.Missing(op, "There is no such session.", err)
+}
+
+// TouchSession is person.Store.TouchSession.
+func (s *People) TouchSession(ctx context.Context, hash string, at time.Time, proved bool) error {
+	return s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		return noSession("store.TouchSession", t.One(`UPDATE sessions SET seen_at = $1, proved_at = CASE WHEN $2 THEN $1 ELSE proved_at END WHERE hash = $3`, at.UnixMicro(), proved, hash))
+	})
+}
+
+// SessionsOf is person.Store.SessionsOf.
+func (s *People) SessionsOf(ctx context.Context, user string, now time.Time) ([]auth.Session, error) {
+	return sqldb.List(ctx, s.db, "store.SessionsOf", func(row sqldb.Scanner) (n auth.Session, err error) {
+		fields, end := sessionFields(&n)
+		err = row.Scan(fields...)
+		end()
+		return n, err
+	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id`, user, now.UnixMicro())
+}
+
+// EndSession is person.Store.EndSession.
+func (s *People) EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`DELETE FROM sessions WHERE user_id = $1 AND id = $2`, user, id); err != nil {
+			return noSession("store.EndSession", err)
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// EndSessions is person.Store.EndSessions.
+func (s *People) EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (ended int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
+		if ended = int(n); err != nil || n == 0 {
+			return err
+		}
+		return auditdb.Record(t, e, now)
+	})
+	return ended, err
+}
+
+// AddToken is person.Store.AddToken.
+func (s *People) AddToken(ctx context.Context, n auth.Token, most int, events ...audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.LockTable("tokens"); err != nil {
+			return err
+		}
+		var open int
+		owner := n.Email
+		if n.Kind == auth.Invitation {
+			owner = "" // counted by who makes them
+		}
+		err := t.Row(`SELECT COUNT(*) FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4`,
+			n.Kind, n.User, owner, n.CreatedAt.UnixMicro()).Scan(&open)
+		if err != nil {
+			return err
+		}
+		switch {
+		case open < most:
+		case n.Kind == auth.Invitation:
+			return fault.Newf(fault.RateLimited, "store.AddToken", "There are %d invitations open already. Withdraw some, or wait until they expire.", most)
+		default:
+			if _, err := t.Exec(`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE kind = $1 AND user_id = $2 AND ($3 = '' OR email = $3) AND expires_at > $4
+				ORDER BY created_at, id LIMIT $5)`, n.Kind, n.User, owner, n.CreatedAt.UnixMicro(), open-most+1); err != nil {
+				return err
+			}
+		}
+		if err := insertToken(t, &n); err != nil {
+			return err
+		}
+		return auditdb.RecordAll(t, events, n.CreatedAt)
+	})
+}
+
+func insertToken(t *sqldb.Tx, n *auth.Token) error {
+	_, err := t.Exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
+		n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
+	return err
+}
+
+const linkColumns = `hash, id, kind, user_id, email, role, note, data, created_at, expires_at`
+
+func scanToken(row sqldb.Scanner) (n auth.Token, err error) {
+	var created, expires int64
+	err = row.Scan(&n.Hash, &n.ID, &n.Kind, &n.User, &n.Email, &n.Role, &n.Note, &n.Data, &created, &expires)
+	n.CreatedAt, n.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
+	return n, err
+}
+
+// TokenBy is person.Store.TokenBy.
+func (s *People) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { n, err = scanToken(row); return err },
+		`SELECT `+linkColumns+` FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
+	return n, noToken("store.TokenBy", err)
+}
+
+// UseToken is person.Store.UseToken.
+func (s *People) UseToken(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
+		n, err = scanToken(t.Row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+linkColumns, hash, kind, now.UnixMicro()))
+		return noToken("store.UseToken", err)
+	})
+	return n, err
+}
+
+// Tokens is person.Store.Tokens.
+func (s *People) Tokens(ctx context.Context, kind string, now time.Time) ([]auth.Token, error) {
+	return sqldb.List(ctx, s.db, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
+}
+
+// DeleteToken is person.Store.DeleteToken.
+func (s *People) DeleteToken(ctx context.Context, kind, id string, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`DELETE FROM tokens WHERE kind = $1 AND id = $2`, kind, id); err != nil {
+			return noToken("store.DeleteToken", err)
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// SweepPeople is person.Store.SweepPeople.
+func (s *People) SweepPeople(ctx context.Context, now, idle time.Time, n int) (gone int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		gone = 0
+		for _, step := range []struct {
+			text string
+			args []any
+		}{
+			{`DELETE FROM sessions WHERE hash IN (SELECT hash FROM sessions WHERE expires_at <= $1 OR seen_at <= $2 LIMIT $3)`, []any{now.UnixMicro(), idle.UnixMicro(), n}},
+			{`DELETE FROM tokens WHERE hash IN (SELECT hash FROM tokens WHERE expires_at <= $1 LIMIT $2)`, []any{now.UnixMicro(), n}},
+		} {
+			changed, err := t.Exec(step.text, step.args...)
+			if err != nil {
+				return err
+			}
+			gone += int(changed)
+		}
+		return nil
+	})
+	return gone, err
+}
+
+// AddPasskey is person.Store.AddPasskey.
+func (s *People) AddPasskey(ctx context.Context, p auth.Passkey, most int, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.KnownUser(p.User); err != nil {
+			return sqldb.NoUser("store.AddPasskey", err)
+		}
+		var have int
+		if err := t.Row(`SELECT COUNT(*) FROM passkeys WHERE user_id = $1`, p.User).Scan(&have); err != nil {
+			return err
+		}
+		if have >= most {
+			return fault.Newf(fault.Invalid, "store.AddPasskey", "An account may have %d passkeys. Remove one that is not used.", most)
+		}
+		err := t.AddNew("store.AddPasskey", "This passkey belongs to an account already.",
+			`INSERT INTO passkeys (id, user_id, name, data, created_at) VALUES ($1, $2, $3, $4, $5)`, p.ID, p.User, p.Name, p.Data, p.CreatedAt.UnixMicro())
+		if err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, p.CreatedAt)
+	})
+}
+
+const deviceColumns = `id, user_id, name, data, created_at, used_at`
+
+func scanPasskey(row sqldb.Scanner) (p auth.Passkey, err error) {
+	var created int64
+	var used sql.NullInt64
+	err = row.Scan(&p.ID, &p.User, &p.Name, &p.Data, &created, &used)
+	p.CreatedAt, p.UsedAt = time.UnixMicro(created).UTC(), sqldb.Moment(used)
+	return p, err
+}
+
+// PasskeysOf is person.Store.PasskeysOf.
+func (s *People) PasskeysOf(ctx context.Context, user string) ([]auth.Passkey, error) {
+	return sqldb.List(ctx, s.db, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
+}
+
+// PasskeyBy is person.Store.PasskeyBy.
+func (s *People) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPasskey(row); return err }, `SELECT `+deviceColumns+` FROM passkeys WHERE id = $1`, id)
+	return p, noPasskey("store.PasskeyBy", err)
+}
+
+func noPasskey(op string, err error) error {
+	return sqldb.Missing(op, "There is no such passkey.", err)
+}
+
+// UsedPasskey is person.Store.UsedPasskey.
+func (s *People) UsedPasskey(ctx context.Context, id, before, data string, at time.Time) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		return noPasskey("store.UsedPasskey", t.One(`UPDATE passkeys SET data = $1, used_at = $2 WHERE id = $3 AND data = $4`, data, at.UnixMicro(), id, before))
+	})
+}
+
+// RenamePasskey is person.Store.RenamePasskey.
+func (s *People) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id); err != nil {
+			return noPasskey("store.RenamePasskey", err)
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// wayLeft refuses a change after which a user could not sign in.
+func wayLeft(t *sqldb.Tx, op, user string, ways *auth.Ways) error {
+	if ways.Always {
+		return nil
+	}
+	var has bool
+	err := t.Row(`SELECT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1) OR ($2 AND EXISTS (SELECT 1 FROM logins WHERE user_id = $1 AND password <> ''))`, user, ways.Passwords).Scan(&has)
+	for i := 0; err == nil && !has && i < len(ways.Issuers); i++ {
+		err = t.Row(`SELECT EXISTS (SELECT 1 FROM identities WHERE user_id = $1 AND issuer = $2)`, user, ways.Issuers[i]).Scan(&has)
+	}
+	if err == nil && !has {
+		err = fault.New(fault.Conflict, op, "This is the last way to sign in to the account. Add another one before you remove it.")
+	}
+	return err
+}
+
+// DeletePasskey is person.Store.DeletePasskey.
+func (s *People) DeletePasskey(ctx context.Context, id string, r auth.Removal) error {
+	const op = "store.DeletePasskey"
+	return s.removeWay(ctx, op, "There is no such passkey.", &r, func(t *sqldb.Tx) error {
+		if err := t.One(`DELETE FROM passkeys WHERE user_id = $1 AND id = $2`, r.User, id); err != nil {
+			return err
+		}
+		var stranded bool
+		err := t.Row(`SELECT EXISTS (SELECT 1 FROM second_steps WHERE user_id = $1) AND NOT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1)`, r.User).Scan(&stranded)
+		if err == nil && stranded {
+			err = fault.New(fault.Conflict, op, "This is the last passkey, and the account requires one. Add another one, or stop requiring it, before you remove it.")
+		}
+		return err
+	})
+}
+
+// SetSecondStep is person.Store.SetSecondStep. The user is locked, as where passkeys are removed.
+func (s *People) SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error {
+	const op = "store.SetSecondStep"
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.LockUser(user); err != nil {
+			return err
+		}
+		var has bool
+		if err := t.Row(`SELECT EXISTS (SELECT 1 FROM passkeys WHERE user_id = $1)`, user).Scan(&has); err != nil {
+			return err
+		}
+		change := `DELETE FROM second_steps WHERE user_id = $1`
+		args := []any{user}
+		switch {
+		case on && !has:
+			return fault.New(fault.Conflict, op, "The account has no passkey. Add one before you require it.")
+		case on:
+			change, args = `INSERT INTO second_steps (user_id, since) VALUES ($1, $2) ON CONFLICT DO NOTHING`, append(args, now.UnixMicro())
+		}
+		if _, err := t.Exec(change, args...); err != nil {
+			return err
+		}
+		if err := endOthers(t, user, keep); err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// AddIdentity is person.Store.AddIdentity.
+func (s *People) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := insertIdentity(t, &i); err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, i.CreatedAt)
+	})
+}
+
+const identityColumns = `issuer, subject, user_id, email, created_at`
+
+func scanIdentity(row sqldb.Scanner) (i auth.Identity, err error) {
+	var created int64
+	err = row.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
+	i.CreatedAt = time.UnixMicro(created).UTC()
+	return i, err
+}
+
+// IdentityBy is person.Store.IdentityBy.
+func (s *People) IdentityBy(ctx context.Context, issuer, subject string) (i auth.Identity, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { i, err = scanIdentity(row); return err },
+		`SELECT `+identityColumns+` FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	return i, sqldb.Missing("store.IdentityBy", "There is no such identity.", err)
+}
+
+// IdentitiesOf is person.Store.IdentitiesOf.
+func (s *People) IdentitiesOf(ctx context.Context, user string) ([]auth.Identity, error) {
+	return sqldb.List(ctx, s.db, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
+}
+
+// DeleteIdentity is person.Store.DeleteIdentity.
+func (s *People) DeleteIdentity(ctx context.Context, issuer, subject string, r auth.Removal) error {
+	return s.removeWay(ctx, "store.DeleteIdentity", "There is no such identity.", &r, func(t *sqldb.Tx) error {
+		return t.One(`DELETE FROM identities WHERE user_id = $1 AND issuer = $2 AND subject = $3`, r.User, issuer, subject)
+	})
+}

@@ -1,0 +1,170 @@
+// Package accountdb keeps users with their keys, and the people who sign in as them.
+package accountdb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/invalidate"
+	"weir/internal/ownkey"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/ledgerdb"
+	"weir/internal/store/sqldb"
+)
+
+// Accounts has users, their keys, and the audit chain.
+type Accounts struct{ db *sqldb.DB }
+
+// NewAccounts makes the accounts of a database.
+func NewAccounts(db *sqldb.DB) *Accounts { return &Accounts{db} }
+
+var (
+	_ account.Store = (*Accounts)(nil)
+	_ apikey.Store  = (*Accounts)(nil)
+	_ ownkey.Store  = (*Accounts)(nil)
+)
+
+// CreateUser adds a user, their wallet and the audit row.
+func (s *Accounts) CreateUser(ctx context.Context, u account.User, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := insertUser(t, u); err != nil {
+			return err
+		}
+		return auditdb.Record(t, e, u.CreatedAt)
+	})
+}
+
+func insertUser(t *sqldb.Tx, u account.User) error {
+	if err := ledgerdb.InsertWallet(t, u.Wallet, u.CreatedAt); err != nil {
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO users (id, name, wallet, role, disabled, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		u.ID, u.Name, u.Wallet, string(cmp.Or(u.Role, apikey.User)), u.Disabled, u.CreatedAt.UnixMicro(), u.CreatedAt.UnixMicro())
+	return err
+}
+
+const userColumns = `id, name, wallet, role, disabled, preferences, language, theme, created_at`
+
+// UserByID finds a user. It fails with fault.NotFound.
+func (s *Accounts) UserByID(ctx context.Context, id string) (u account.User, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { u, err = scanUser(row); return err }, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	return u, sqldb.NoUser("store.UserByID", err)
+}
+
+// ListUsers lists all users, oldest first.
+func (s *Accounts) ListUsers(ctx context.Context) ([]account.User, error) {
+	return sqldb.List(ctx, s.db, "store.ListUsers", scanUser, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`)
+}
+
+// SetUserDisabled fails with fault.NotFound.
+func (s *Accounts) SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`UPDATE users SET disabled = $1, updated_at = $2 WHERE id = $3`, disabled, now.UnixMicro(), id); err != nil {
+			return sqldb.NoUser("store.SetUserDisabled", err)
+		}
+		return errors.Join(t.Tell(invalidate.Keys, id), auditdb.Record(t, e, now))
+	})
+}
+
+// SetUserRole fails with fault.NotFound.
+func (s *Accounts) SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
+			return sqldb.NoUser("store.SetUserRole", err)
+		}
+		return errors.Join(t.Tell(invalidate.Keys, id), auditdb.Record(t, e, now))
+	})
+}
+
+// SetUserPreferences replaces preferences that are still was, and reports whether they were.
+func (s *Accounts) SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (done bool, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`UPDATE users SET preferences = $1, updated_at = $2 WHERE id = $3 AND preferences = $4`, preferences, now.UnixMicro(), id, was)
+		if done = n == 1; err != nil || !done {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Keys, id), auditdb.Record(t, e, now))
+	})
+	return done && err == nil, err
+}
+
+// SetProfile fails with fault.NotFound.
+func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.One(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id); err != nil {
+			return sqldb.NoUser("store.SetProfile", err)
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// Bootstrap adds the first user with their keys, unless there is a user.
+func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		done = false
+		if err := t.LockTable("users"); err != nil {
+			return err
+		}
+		var users int
+		if err := t.Row(`SELECT COUNT(*) FROM users`).Scan(&users); err != nil || users > 0 {
+			return err
+		}
+		if err := insertUser(t, u); err != nil {
+			return err
+		}
+		for i := range keys {
+			if err := insertKey(t, &keys[i]); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			if err := auditdb.Record(t, e, u.CreatedAt); err != nil {
+				return err
+			}
+		}
+		done = true
+		return nil
+	})
+	return done && err == nil, err
+}
+
+func scanUser(row sqldb.Scanner) (u account.User, err error) {
+	var created int64
+	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &u.Preferences, &u.Language, &u.Theme, &created)
+	u.CreatedAt = time.UnixMicro(created).UTC()
+	return u, err
+}
+
+// Audit appends an event that has no other change in this package.
+func (s *Accounts) Audit(ctx context.Context, e audit.Event, now time.Time) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error { return auditdb.Record(t, e, now) })
+}
+
+// AuditRows walks the whole chain from its beginning, as audit.Verify requires.
+func (s *Accounts) AuditRows(ctx context.Context) iter.Seq2[audit.Row, error] {
+	return func(yield func(audit.Row, error) bool) {
+		var stopped bool
+		err := s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {
+			for row, err := range auditdb.All(ctx, q) {
+				if err != nil {
+					return err
+				}
+				if !yield(row, nil) {
+					stopped = true
+					return nil
+				}
+			}
+			return nil
+		})
+		if err != nil && !stopped {
+			yield(audit.Row{}, err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+// Package auditdb keeps the audit chain. The packages of the store end with it the transactions whose changes it records.
+package auditdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"iter"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/store/sqldb"
+)
+
+// Record puts an event at the end of the audit chain, as the last thing in the transaction of the change that it records.
+func Record(t *sqldb.Tx, e audit.Event, now time.Time) error {
+	if err := t.LockTable("audit"); err != nil {
+		return err
+	}
+	var seq int64
+	var prev string
+	err := t.Row(`SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1`).Scan(&seq, &prev)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	for _, s := range []*string{&e.Name, &e.From, &e.Action, &e.Target, &e.Before, &e.After} {
+		*s = sqldb.Text(*s) // the hash is of the stored text
+	}
+	r := audit.Link(e, seq, prev, now)
+	_, err = t.Exec(`INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash, salt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		r.Seq, r.At.UnixMicro(), r.Name, r.From, r.Action, r.Target, r.Before, r.After, r.Prev, r.Hash, r.Salt)
+	return err
+}
+
+// RecordAll appends several events to the audit chain.
+func RecordAll(t *sqldb.Tx, events []audit.Event, now time.Time) error {
+	for _, e := range events {
+		if err := Record(t, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Read is the beginning of a query for rows of the chain, which Scan reads.
+const Read = `SELECT seq, at, actor, from_addr, action, target, before, after, prev, hash, salt, erased FROM audit `
+
+// Scan reads a row of the chain.
+func Scan(row sqldb.Scanner) (r audit.Row, err error) {
+	var at int64
+	err = row.Scan(&r.Seq, &at, &r.Name, &r.From, &r.Action, &r.Target, &r.Before, &r.After, &r.Prev, &r.Hash, &r.Salt, &r.Erased)
+	r.At = time.UnixMicro(at).UTC()
+	return r, err
+}
+
+// All walks the whole chain from its beginning, as audit.Verify requires.
+func All(ctx context.Context, q *sql.Tx) iter.Seq2[audit.Row, error] {
+	return func(yield func(audit.Row, error) bool) {
+		rows, err := q.QueryContext(ctx, Read+`ORDER BY seq`)
+		if err != nil {
+			yield(audit.Row{}, err)
+			return
+		}
+		defer func() { _ = rows.Close() }()
+		for rows.Next() {
+			r, err := Scan(rows)
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(audit.Row{}, err)
+		}
+	}
+}

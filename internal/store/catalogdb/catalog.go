@@ -1,0 +1,205 @@
+// Package catalogdb keeps providers, models and price lists as operators have changed them.
+package catalogdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/invalidate"
+	"weir/internal/rawjson"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/sqldb"
+)
+
+// Catalog has providers, models and price lists.
+type Catalog struct{ db *sqldb.DB }
+
+// New makes the catalog of a database.
+func New(db *sqldb.DB) *Catalog { return &Catalog{db} }
+
+var _ edit.Store = (*Catalog)(nil)
+
+const catalogVersion = `SELECT COALESCE(MAX(version), 0) FROM catalog_changes`
+
+// CatalogVersion is the number of changes so far.
+func (s *Catalog) CatalogVersion(ctx context.Context) (version int64, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&version) }, catalogVersion)
+	return version, sqldb.Failure("store.CatalogVersion", err)
+}
+
+// CatalogState is everything at one moment.
+func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error) {
+	err = s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		if err := q.QueryRowContext(ctx, catalogVersion).Scan(&state.Version); err != nil {
+			return err
+		}
+		rows, err := q.QueryContext(ctx, `SELECT kind, id, spec, over, sealed, last4, version, updated_at FROM catalog_rows ORDER BY kind, id`)
+		if state.Rows, err = sqldb.Collect(rows, err, scanCatalogRow); err != nil {
+			return err
+		}
+		rows, err = q.QueryContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'rate' ORDER BY version`)
+		changes, err := sqldb.Collect(rows, err, scanChange)
+		for i := range changes {
+			if err == nil {
+				state.Rates = append(state.Rates, changes[i].Rate())
+			}
+		}
+		if err != nil {
+			return err
+		}
+		return publishedPrices(ctx, q, &state.Prices)
+	})
+	return state, err
+}
+
+// publishedPrices reads which price list was published last, and the list.
+func publishedPrices(ctx context.Context, q *sql.Tx, p *edit.Prices) error {
+	last, err := scanChange(q.QueryRowContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'prices' ORDER BY version DESC LIMIT 1`))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if *p = last.Prices(); p.List == "" {
+		return nil
+	}
+	return q.QueryRowContext(ctx, priceListRead, p.List).Scan(&p.Data)
+}
+
+const priceListRead = `SELECT data FROM price_lists WHERE version = $1`
+
+// PriceList is edit.Store.PriceList.
+func (s *Catalog) PriceList(ctx context.Context, version string) (data []byte, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&data) }, priceListRead, version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return data, sqldb.Failure("store.PriceList", err)
+}
+
+// putPriceList keeps a list, and of the others those that may be asked for again.
+func putPriceList(t *sqldb.Tx, p *edit.Prices) error {
+	if p.Data != nil {
+		if _, err := t.Exec(`INSERT INTO price_lists (version, data) VALUES ($1, $2) ON CONFLICT (version) DO NOTHING`, p.List, p.Data); err != nil {
+			return err
+		}
+	}
+	_, err := t.Exec(`DELETE FROM price_lists WHERE version NOT IN ($1, $2, $3)`, p.List, p.Previous, p.Approved)
+	return err
+}
+
+func scanCatalogRow(row sqldb.Scanner) (r edit.Row, err error) {
+	var spec string
+	var updated int64
+	err = row.Scan(&r.Kind, &r.ID, &spec, &r.Over, &r.Sealed, &r.Last4, &r.Version, &updated)
+	r.Spec, r.UpdatedAt = parseSpec(spec), time.UnixMicro(updated).UTC()
+	return r, err
+}
+
+const changeColumns = `version, at, actor, from_addr, action, kind, id, before, after`
+
+func scanChange(row sqldb.Scanner) (e edit.Entry, err error) {
+	var at int64
+	var before, after sql.NullString
+	err = row.Scan(&e.Version, &at, &e.Name, &e.From, &e.Action, &e.Kind, &e.ID, &before, &after)
+	e.At = time.UnixMicro(at).UTC()
+	if before.Valid {
+		e.Before = parseSpec(before.String)
+	}
+	if after.Valid {
+		e.After = parseSpec(after.String)
+	}
+	return e, err
+}
+
+// CommitCatalog makes one change with its entry and its audit row. It fails with fault.Conflict because of edit.ErrMoved when another
+// was faster.
+func (s *Catalog) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event) error {
+	err := s.db.Write(ctx, func(t *sqldb.Tx) error {
+		var version int64
+		if err := t.Row(catalogVersion).Scan(&version); err != nil {
+			return err
+		}
+		if version+1 != c.Version {
+			return moved()
+		}
+		// of two nodes at this point the key of the table lets one through
+		_, err := t.Exec(`INSERT INTO catalog_changes (`+changeColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			c.Version, c.At.UnixMicro(), c.Name, c.From, c.Action, string(c.Kind), c.ID, specColumn(c.Before), specColumn(c.After))
+		if err != nil {
+			return err
+		}
+		if err := putCatalogRow(t, &c); err != nil {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Catalog, ""), auditdb.Record(t, e, c.At))
+	})
+	if s.db.Engine.Duplicate(err) {
+		return moved()
+	}
+	return err
+}
+
+func moved() error {
+	return fault.New(fault.Conflict, "store.CommitCatalog", "Somebody else changed the catalog in the same moment. Try again.").Because(edit.ErrMoved)
+}
+
+func putCatalogRow(t *sqldb.Tx, c *edit.Commit) error {
+	r := c.Row
+	switch {
+	case c.Kind == edit.Rate:
+		return nil
+	case c.Kind == edit.PriceList:
+		return putPriceList(t, &c.Prices)
+	case r == nil:
+		_, err := t.Exec(`DELETE FROM catalog_rows WHERE kind = $1 AND id = $2`, string(c.Kind), c.ID)
+		return err
+	}
+	_, err := t.Exec(`INSERT INTO catalog_rows (kind, id, spec, over, sealed, last4, version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (kind, id) DO UPDATE SET spec = excluded.spec, over = excluded.over, sealed = excluded.sealed, last4 = excluded.last4,
+		version = excluded.version, updated_at = excluded.updated_at`,
+		string(r.Kind), r.ID, string(appendSpec(nil, r.Spec)), r.Over, r.Sealed, r.Last4, r.Version, r.UpdatedAt.UnixMicro())
+	return err
+}
+
+// CatalogHistory lists changes before a version (0: all), the newest first.
+func (s *Catalog) CatalogHistory(ctx context.Context, before int64, count int) ([]edit.Entry, error) {
+	return sqldb.List(ctx, s.db, "store.CatalogHistory", scanChange,
+		`SELECT `+changeColumns+` FROM catalog_changes WHERE $1 = 0 OR version < $1 ORDER BY version DESC LIMIT $2`, before, count)
+}
+
+func specColumn(s edit.Spec) sql.NullString {
+	if s == nil {
+		return sql.NullString{}
+	}
+	return sql.NullString{String: string(appendSpec(nil, s)), Valid: true}
+}
+
+// appendSpec writes a spec as a JSON object of texts, in the order of names.
+func appendSpec(b []byte, s edit.Spec) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(s)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendText(b, sqldb.Text(name)), ':')
+		b = rawjson.AppendText(b, sqldb.Text(s[name]))
+	}
+	return append(b, '}')
+}
+
+func parseSpec(text string) edit.Spec {
+	s := edit.Spec{}
+	for m := rawjson.MembersOf([]byte(text)); m.Next(); {
+		s[string(m.Name)] = rawjson.Text(m.Value)
+	}
+	return s
+}

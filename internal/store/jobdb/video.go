@@ -1,0 +1,349 @@
+package jobdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/store/ledgerdb"
+	"weir/internal/store/noticedb"
+	"weir/internal/store/sqldb"
+	"weir/internal/video"
+)
+
+// videoColumns are those of a job in the order of scanJob and jobArgs.
+var videoColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "model", "state", "ended", "hold", "cost", "upstream_id", "submitting", "error",
+	"reason", "cleanup", "created_at", "updated_at", "deadline_at", "completed_at", "expires_at", "due_at", "fence", "accepted", "request", "detail"}
+
+var (
+	jobColumns = strings.Join(videoColumns, ", ")
+	// jobShown are the columns for readers that do not need the request, which may be long.
+	jobShown = strings.Replace(jobColumns, "request", "substr(request, 1, 0)", 1)
+	jobAdd   = sqldb.InsertRow("video_jobs", append(videoColumns[:len(videoColumns):len(videoColumns)], "node", "epoch"), "")
+)
+
+const (
+	jobDue = `SELECT id FROM video_jobs j WHERE due_at <= $1 AND (node = '' OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = j.node AND n.epoch = j.epoch AND n.live = 1))
+		ORDER BY due_at LIMIT $2`
+	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
+	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
+	// jobChange is followed by further conditions. $17 reports that the worker gives up the job.
+	jobChange = `UPDATE video_jobs SET state = $3, ended = $4, cost = $5, upstream_id = $6, submitting = $7, error = $8, reason = $9, cleanup = $10,
+		updated_at = $11, completed_at = $12, expires_at = $13, due_at = $14, request = $15, detail = $16,
+		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
+	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
+	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
+
+	// A job that was claimed before it was accepted is being ended by its claimer.
+	jobAccept   = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
+	jobAccepted = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND accepted`
+	jobWaits    = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
+	// An acceptance at the same moment comes first, or too late.
+	jobRefuse = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0, due_at = created_at WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
+	// Nothing is left to do for what is never due.
+	jobSweep = `DELETE FROM video_jobs WHERE id IN (SELECT id FROM video_jobs WHERE completed_at < $1 AND due_at IS NULL AND ended <> '' ORDER BY completed_at LIMIT $2)`
+
+	jobTaken = `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE upstream_id = $1 AND id <> $2)`
+
+	slotTake = `INSERT INTO video_slots (user_id, slot, job) VALUES ($1, $2, $3) ON CONFLICT (user_id, slot) DO NOTHING`
+	slotFree = `DELETE FROM video_slots WHERE job = $1`
+	slotJobs = `SELECT job FROM video_slots WHERE user_id = $1 ORDER BY slot`
+)
+
+// SQL text of the checks of jobs. Each lists errors.
+const ()
+
+func scanJob(row sqldb.Scanner) (j video.Job, err error) {
+	var created, updated, deadline int64
+	var completed, expires, due sql.NullInt64
+	var request, detail []byte
+	err = row.Scan(&j.ID, &j.User, &j.Wallet, &j.Key, &j.Generation, &j.Model, &j.State, &j.Ended, (*int64)(&j.Hold), (*int64)(&j.Cost), &j.UpstreamID, &j.Submitting,
+		&j.Error, &j.Reason, &j.Cleanup, &created, &updated, &deadline, &completed, &expires, &due, &j.Fence, &j.Accepted, &request, &detail)
+	if err != nil {
+		return j, err
+	}
+	j.CreatedAt, j.UpdatedAt, j.DeadlineAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), time.UnixMicro(deadline).UTC()
+	j.CompletedAt, j.ExpiresAt, j.DueAt = sqldb.Moment(completed), sqldb.Moment(expires), sqldb.Moment(due)
+	if j.Request, err = video.DecodeRequest(request); err != nil {
+		return j, err
+	}
+	return j, video.DecodeDetail(detail, &j)
+}
+
+// changeArgs are the parameters of jobChange. A request that will not be sent any more is not kept.
+func changeArgs(j *video.Job, release bool) []any {
+	request := []byte{}
+	if j.State == video.Pending {
+		request = video.EncodeRequest(&j.Request)
+	}
+	return []any{j.ID, j.Fence, string(j.State), string(j.Ended), int64(j.Cost), j.UpstreamID, j.Submitting, j.Error, j.Reason, int64(j.Cleanup),
+		j.UpdatedAt.UnixMicro(), sqldb.Micros(j.CompletedAt), sqldb.Micros(j.ExpiresAt), sqldb.Micros(j.DueAt), request, video.EncodeDetail(j), release}
+}
+
+func noJob(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, "There is no such video job.").Because(err)
+	}
+	return sqldb.Failure(op, err)
+}
+
+// AddJob is video.Jobs.AddJob.
+func (s *Jobs) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := takeSlot(t, j, limit); err != nil {
+			return err
+		}
+		if err := ledgerdb.HandOver(t, j.ID, from, j.CreatedAt); err != nil {
+			return err
+		}
+		_, err := t.Exec(jobAdd, j.ID, j.User, j.Wallet, j.Key, j.Generation, j.Model, string(j.State), string(j.Ended), int64(j.Hold), int64(j.Cost), j.UpstreamID, j.Submitting,
+			j.Error, j.Reason, int64(j.Cleanup), j.CreatedAt.UnixMicro(), j.UpdatedAt.UnixMicro(), j.DeadlineAt.UnixMicro(), sqldb.Micros(j.CompletedAt), sqldb.Micros(j.ExpiresAt),
+			sqldb.Micros(j.DueAt), j.Fence, false, video.EncodeRequest(&j.Request), video.EncodeDetail(j), "", int64(0))
+		return err
+	})
+}
+
+// takeSlot takes the first free place of the job's user. A transaction that takes the same one waits until this one has ended.
+func takeSlot(t *sqldb.Tx, j *video.Job, limit int) error {
+	for slot := 1; slot <= limit; slot++ {
+		n, err := t.Exec(slotTake, j.User, slot, j.ID)
+		if err != nil || n == 1 {
+			return err
+		}
+	}
+	rows, err := t.Rows(slotJobs, j.User)
+	active, err := sqldb.Collect(rows, err, sqldb.Columns(func(id *string) []any { return []any{id} }))
+	if err != nil {
+		return err
+	}
+	return video.TooMany(limit, active)
+}
+
+// AcceptJob is video.Jobs.AcceptJob.
+func (s *Jobs) AcceptJob(ctx context.Context, id string, due time.Time) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(jobAccept, id, due.UnixMicro())
+		if err != nil || n == 1 {
+			return err
+		}
+		var done bool
+		if err := t.Row(`SELECT accepted FROM video_jobs WHERE id = $1`, id).Scan(&done); err != nil {
+			return noJob("store.AcceptJob", err)
+		}
+		if !done {
+			return changed("store.AcceptJob", nil)
+		}
+		return nil
+	})
+}
+
+// Job is video.Jobs.Job.
+func (s *Jobs) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
+		j, err := scanJob(row)
+		found = &j
+		return err
+	}, `SELECT `+jobShown+` FROM video_jobs WHERE id = $1 AND user_id = $2`, id, user)
+	if err != nil {
+		return nil, noJob("store.Job", err)
+	}
+	return found, nil
+}
+
+// Clock is video.Work.Clock.
+func (s *Jobs) Clock(ctx context.Context) (now time.Time, err error) { return s.db.Clock(ctx) }
+
+// SweepJobs is video.Work.SweepJobs.
+func (s *Jobs) SweepJobs(ctx context.Context, before time.Time, n int) (gone int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		changed, err := t.Exec(jobSweep, before.UnixMicro(), n)
+		gone = int(changed)
+		return err
+	})
+	return gone, err
+}
+
+// HasJob reports whether a call of a wallet became a job. After that, a job that is not accepted can no longer be accepted. It is rarely
+// used: there is no index for it.
+func (s *Jobs) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
+	waits := false
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&found, &waits) }, `SELECT EXISTS (`+jobAccepted+`), EXISTS (`+jobWaits+`)`, wallet, generation)
+	if err != nil || found || !waits {
+		return found, sqldb.Failure("store.HasJob", err)
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if _, err := t.Exec(jobRefuse, wallet, generation); err != nil {
+			return err
+		}
+		return t.Row(`SELECT EXISTS (`+jobAccepted+`)`, wallet, generation).Scan(&found)
+	})
+	return found, err
+}
+
+// UpstreamTaken implements video.Work. It is rarely used: there is no index for it.
+func (s *Jobs) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&taken) }, jobTaken, upstreamID, job)
+	if err != nil {
+		return false, sqldb.Failure("store.UpstreamTaken", err)
+	}
+	return taken, nil
+}
+
+// Jobs is video.Jobs.Jobs.
+func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
+	after := int64(1<<63 - 1)
+	if q.After != "" {
+		err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&after) }, `SELECT created_at FROM video_jobs WHERE id = $1 AND user_id = $2`, q.After, q.User)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, fault.Field("store.Jobs", "after", "There is no video job %q to go on after.", q.After)
+		}
+		if err != nil {
+			return nil, sqldb.Failure("store.Jobs", err)
+		}
+	}
+	return sqldb.List(ctx, s.db, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
+		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
+}
+
+// SeizeJob is video.Jobs.SeizeJob.
+func (s *Jobs) SeizeJob(ctx context.Context, user, id string) (seized *video.Job, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		j, err := scanJob(t.Row(jobSeize+jobShown, id, user))
+		seized = &j
+		if errors.Is(err, sql.ErrNoRows) {
+			return changed("store.SeizeJob", err)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return seized, nil
+}
+
+// changed is the error of a worker whose fence is older than the job's, or that is too late.
+func changed(op string, cause error) error {
+	return fault.New(fault.Conflict, op, "The video job has changed meanwhile.").Because(cause)
+}
+
+// ClaimJobs is video.Work.ClaimJobs. Mostly nothing is due, and then nothing is locked.
+func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (jobs []*video.Job, err error) {
+	ids := sqldb.Columns(func(id *string) []any { return []any{id} })
+	if due, err := sqldb.List(ctx, s.db, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
+		return nil, err
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		jobs = nil
+		if err := ledgerdb.InEpoch(t, "store.ClaimJobs", node, epoch); err != nil {
+			return err
+		}
+		rows, err := t.Rows(jobDue+t.Engine.ForUpdate, now.UnixMicro(), n)
+		due, err := sqldb.Collect(rows, err, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range due {
+			j, err := scanJob(t.Row(jobClaim+jobColumns, id, node, epoch))
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, &j)
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// KeepJob is video.Work.KeepJob.
+func (s *Jobs) KeepJob(ctx context.Context, j *video.Job, release bool) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error { return changeJob(t, jobKeep, j, release) })
+}
+
+// AdoptJob implements video.Work. It blocks all other writers of jobs, which is acceptable because it is rare.
+func (s *Jobs) AdoptJob(ctx context.Context, j *video.Job) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.LockTable("video_jobs"); err != nil {
+			return err
+		}
+		var taken bool
+		if err := t.Row(jobTaken, j.UpstreamID, j.ID).Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return fault.New(fault.Unprocessable, "store.AdoptJob", "Another video job goes by this name at its provider.")
+		}
+		return changeJob(t, jobKeep, j, true)
+	})
+}
+
+func changeJob(t *sqldb.Tx, text string, j *video.Job, release bool) error {
+	err := t.One(text, changeArgs(j, release)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return changed("store.KeepJob", err)
+	}
+	return err
+}
+
+// EndJob is video.Work.EndJob. Of two that end a job at the same time the second finds the row changed. A record that the books can never take is
+// set aside, as those of a journal are: the job ends all the same.
+func (s *Jobs) EndJob(ctx context.Context, j *video.Job, end video.End) error {
+	ledgerdb.Tidy(&end.Item.Call)
+	post := func(t *sqldb.Tx, done *ledgerdb.Sealing) (err error) {
+		b := ledger.Batch{Node: ledger.EscrowOwner + j.ID, Items: []ledger.Recorded{end.Item}, Now: end.Now}
+		*done, err = ledgerdb.ApplyItems(t, &b, b.Items)
+		return err
+	}
+	err := s.endJob(ctx, j, &end, post)
+	if cause := s.db.Refused("store.EndJob", err); fault.Is(cause, fault.Unprocessable) {
+		err = s.endJob(ctx, j, &end, func(t *sqldb.Tx, _ *ledgerdb.Sealing) error { return setJobAside(t, j, &end, err) })
+		if err != nil {
+			return s.db.Refused("store.EndJob", err)
+		}
+		if end.SetAside != nil {
+			end.SetAside(cause)
+		}
+	}
+	if err == nil {
+		j.Fence++
+	}
+	return err
+}
+
+// endJob writes the end of a job, whose record post disposes of.
+func (s *Jobs) endJob(ctx context.Context, j *video.Job, end *video.End, post func(*sqldb.Tx, *ledgerdb.Sealing) error) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := changeJob(t, jobEnd, j, true); err != nil {
+			return err
+		}
+		if _, err := t.Exec(slotFree, j.ID); err != nil {
+			return err
+		}
+		var done ledgerdb.Sealing
+		if err := post(t, &done); err != nil {
+			return err
+		}
+		if err := ledgerdb.CloseLeases(t, ledger.EscrowOwner+j.ID); err != nil {
+			return err
+		}
+		if end.Event != nil {
+			if err := noticedb.InsertDelivery(t, *end.Event); err != nil {
+				return err
+			}
+		}
+		return done.Seal(t)
+	})
+}
+
+func setJobAside(t *sqldb.Tx, j *video.Job, end *video.End, cause error) error {
+	var f *fault.Error
+	if errors.As(cause, &f) && f.Cause != nil {
+		cause = f.Cause
+	}
+	reason := cause.Error()
+	return ledgerdb.PutAside(t, &ledger.Aside{Node: ledger.EscrowOwner + j.ID, Generation: j.Generation, Wallet: j.Wallet, Cost: end.Item.Call.Cost, Reason: reason[:min(len(reason), ledger.MaxReason)],
+		Record: end.Item.Record, At: end.Now})
+}

@@ -1,0 +1,137 @@
+package ledgerdb
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/store/sqldb"
+)
+
+const (
+	// rollUpForm is the form of the roll-ups that this program writes.
+	rollUpForm = 2
+
+	formRead  = `SELECT form FROM usage_form WHERE one = 1`
+	formWrite = `UPDATE usage_form SET form = $1 WHERE one = 1`
+	// refundsOfWallets are what was given back, by the generation that each refund is of.
+	refundsOfWallets = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
+		JOIN transactions t ON t.id = w.transaction_id
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(o.account, 1, 7) = 'refund:' AND substr(w.ref, 1, 7) <> 'settle:' AND substr(o.ref, 1, 7) <> 'settle:' `
+	refundsOfAll = refundsOfWallets + `ORDER BY w.transaction_id`
+	recordsOf    = `SELECT ` + storedColumns + ` FROM generations`
+)
+
+// rebuildFor is ample for all records of a large installation: ten million take some minutes.
+const rebuildFor = 12 * time.Hour
+
+// FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
+// they open.
+func (s *Ledger) FillRollUps(ctx context.Context) error {
+	form := 0
+	if err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form) }, formRead); err != nil || form == rollUpForm {
+		return sqldb.Failure("store.FillRollUps", err)
+	}
+	return s.rebuild(ctx, func(t *sqldb.Tx) (bool, error) {
+		err := t.LockedRow(formRead).Scan(&form)
+		return form != rollUpForm, err // another node may have been first
+	})
+}
+
+// RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter. It fails with
+// fault.Conflict when calls were dropped: a program whose roll-ups have another form must convert them.
+func (s *Ledger) RebuildRollUps(ctx context.Context) error {
+	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return true, nil })
+}
+
+func (s *Ledger) rebuild(ctx context.Context, wanted func(*sqldb.Tx) (bool, error)) error {
+	ctx, cancel := context.WithTimeout(ctx, rebuildFor)
+	defer cancel()
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if s.db.Engine.Unhurried != "" {
+			if _, err := t.Exec(s.db.Engine.Unhurried); err != nil {
+				return err
+			}
+		}
+		for _, table := range []string{"transactions", "generations"} { // nothing is posted meanwhile
+			if err := t.LockTable(table); err != nil {
+				return err
+			}
+		}
+		if ok, err := wanted(t); !ok || err != nil {
+			return err
+		}
+		var swept int64
+		if err := t.Row(sweepsAny).Scan(&swept); err != nil {
+			return err
+		}
+		if swept > 0 {
+			return fault.New(fault.Conflict, "store.RebuildRollUps", "Details of old calls were dropped, so the roll-ups cannot be made again from what is left.")
+		}
+		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups", "usage_taxes"} {
+			if _, err := t.Exec(`DELETE FROM ` + table); err != nil {
+				return err
+			}
+		}
+		hours, vat, err := hoursOfRecords(t)
+		if err != nil {
+			return err
+		}
+		if err := rollUp(t, tallyOf(hours, vat)); err != nil {
+			return err
+		}
+		_, err = t.Exec(formWrite, rollUpForm)
+		return err
+	})
+}
+
+// hoursOfRecords adds all records and refunds up.
+func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *taxBook, error) {
+	type refund struct {
+		wallet, against string
+		givenBack
+	}
+	rows, err := t.Rows(refundsOfAll)
+	refunds, err := sqldb.Collect(rows, err, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }))
+	if err != nil {
+		return nil, nil, err
+	}
+	back := map[[2]string][]givenBack{}
+	for _, r := range refunds {
+		k := [2]string{r.wallet, r.against}
+		back[k] = append(back[k], r.givenBack)
+	}
+	load, err := loadAmong(t.Rows(wordsAll))
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = t.Rows(recordsOf); err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	hours, vat := map[hourKey]*sums{}, newTaxBook(t.Zones)
+	var space []byte
+	for rows.Next() {
+		r, err := scanStored(rows)
+		if err != nil {
+			return nil, nil, err
+		}
+		it, rec, err := r.read(space[:0], load)
+		space = rec
+		if err != nil {
+			return nil, nil, err
+		}
+		c := &it.Call
+		Tidy(c)
+		hour := at(hours, hourOf(c))
+		hour.add(c)
+		vat.call(c)
+		refunds := back[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}]
+		for _, r := range refunds {
+			hour[lastAt-1] += r.amount
+		}
+		vat.refunds(c, refunds)
+	}
+	return hours, vat, rows.Err()
+}

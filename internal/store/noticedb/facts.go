@@ -1,0 +1,241 @@
+package noticedb
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/notify"
+	"weir/internal/store/sqldb"
+)
+
+var (
+	factColumns = []string{"id", "kind", "ref", "name", "at", "amount", "spent", "usual", "percent", "days", "reset_by", "episode", "found_at", "gone_at", "mail"}
+	factAdd     = sqldb.InsertRow("notify_facts", append([]string{"account", "cause"}, factColumns...), "")
+	factRead    = `SELECT ` + strings.Join(factColumns, ", ") + ` FROM notify_facts WHERE account = $1`
+	factChange  = `UPDATE notify_facts SET name = $3, amount = $4, spent = $5, usual = $6, percent = $7, days = $8, gone_at = $9 WHERE account = $1 AND id = $2`
+)
+
+// keptFact is a fact as it is stored.
+type keptFact struct {
+	notify.Fact
+	found, gone time.Time // gone is zero while it holds
+	mail        bool
+}
+
+func scanFact(row sqldb.Scanner) (k keptFact, err error) {
+	var id string
+	var at sql.NullInt64
+	var found, gone int64
+	f := &k.Fact
+	err = row.Scan(&id, &f.Kind, &f.Ref, &f.Name, &at, (*int64)(&f.Amount), (*int64)(&f.Spent), (*int64)(&f.Usual), &f.Percent, &f.Days, &f.Reset, &f.Episode, &found, &gone, &k.mail)
+	f.At, k.found = sqldb.Moment(at), time.UnixMicro(found).UTC()
+	if gone > 0 {
+		k.gone = time.UnixMicro(gone).UTC()
+	}
+	return k, err
+}
+
+// EnrolAccounts is notify.FactStore.EnrolAccounts.
+func (s *Notices) EnrolAccounts(ctx context.Context, now time.Time) error {
+	var some bool
+	const missing = `FROM users u WHERE NOT EXISTS (SELECT 1 FROM notify_accounts a WHERE a.account = u.id)`
+	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 `+missing+`)`)
+	if err != nil || !some {
+		return sqldb.Failure("store.EnrolAccounts", err)
+	}
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		_, err := t.Exec(`INSERT INTO notify_accounts (account, since, next_at) SELECT u.id, CAST($1 AS BIGINT), CAST($1 AS BIGINT) `+missing+` ON CONFLICT (account) DO NOTHING`, now.UnixMicro())
+		return err
+	})
+}
+
+// ClaimChecks is notify.FactStore.ClaimChecks. A claim is the next time of the check: a node that dies with it delays the check, and no more.
+func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (all []notify.Enrolled, err error) {
+	var some bool
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM notify_accounts WHERE next_at <= $1)`, now.UnixMicro())
+	if err != nil || !some {
+		return nil, sqldb.Failure("store.ClaimChecks", err)
+	}
+	type claimed struct {
+		notify.Enrolled
+		disabled bool
+	}
+	var found []claimed
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		rows, err := t.Rows(`UPDATE notify_accounts SET next_at = $2
+			WHERE next_at <= $1 AND account IN (SELECT account FROM notify_accounts WHERE next_at <= $1 ORDER BY next_at, account LIMIT $3)
+			RETURNING account, since, (SELECT wallet FROM users u WHERE u.id = account), (SELECT disabled FROM users u WHERE u.id = account)`,
+			now.UnixMicro(), next.UnixMicro(), n)
+		found, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (c claimed, err error) {
+			var since int64
+			err = row.Scan(&c.ID, &since, &c.Wallet, &c.disabled)
+			c.Since = time.UnixMicro(since).UTC()
+			return c, err
+		})
+		return err
+	})
+	for i := range found {
+		if !found[i].disabled {
+			all = append(all, found[i].Enrolled)
+		}
+	}
+	slices.SortFunc(all, func(a, b notify.Enrolled) int { return cmp.Compare(a.ID, b.ID) })
+	return all, err
+}
+
+// MoneyFacts is notify.FactStore.MoneyFacts.
+func (s *Notices) MoneyFacts(ctx context.Context, account string, since time.Time, n int) ([]notify.Fact, error) {
+	return sqldb.List(ctx, s.db, "store.MoneyFacts", func(row sqldb.Scanner) (f notify.Fact, err error) {
+		var at int64
+		err = row.Scan(&f.Kind, &f.Ref, (*int64)(&f.Amount), &at, &f.Reset)
+		f.At, f.Days = time.UnixMicro(at).UTC(), -1
+		return f, err
+	}, `SELECT kind, ref, amount, at, why FROM (
+		SELECT 'payment_received' AS kind, id AS ref, paid AS amount, ended_at AS at, '' AS why FROM payments WHERE account = $1 AND state = 'succeeded' AND ended_at >= $2
+		UNION ALL SELECT 'top_up_failed', id, amount, ended_at, reason FROM payments WHERE account = $1 AND auto AND state = 'canceled' AND ended_at >= $2
+		UNION ALL SELECT 'payment_refunded', f.id, f.amount, f.updated_at, '' FROM payment_refunds f JOIN payments p ON p.id = f.payment
+			WHERE p.account = $1 AND f.state = 'succeeded' AND f.updated_at >= $2
+		UNION ALL SELECT 'payment_received', x.key, x.credited, x.at, '' FROM invoice_transfers x JOIN invoices i ON i.id = x.invoice
+			WHERE i.account = $1 AND x.credited > 0 AND x.at >= $2) m ORDER BY at DESC, kind, ref LIMIT $3`, account, since.UnixMicro(), n)
+}
+
+// factDiff is what must be written so that the kept states of an account are those that were found.
+type factDiff struct {
+	fresh  []*notify.Fact
+	change []keptFact
+	drop   []string
+}
+
+func (d *factDiff) empty() bool { return len(d.fresh)+len(d.change)+len(d.drop) == 0 }
+
+func diffFacts(kept []keptFact, facts []notify.Fact, now, forget time.Time) (d factDiff) {
+	byID := map[string]*keptFact{}
+	for i := range kept {
+		byID[kept[i].ID()] = &kept[i]
+	}
+	holds := map[string]bool{}
+	for i := range facts {
+		f := &facts[i]
+		id := f.ID()
+		if holds[id] {
+			continue
+		}
+		holds[id] = true
+		k := byID[id]
+		switch {
+		case k == nil:
+			d.fresh = append(d.fresh, f)
+		case !k.gone.IsZero() || k.mail && !f.Happened() && !sameFigures(&k.Fact, f): // what is mailed is as fresh as it can be
+			change := *k
+			change.Fact, change.gone = *f, time.Time{}
+			d.change = append(d.change, change)
+		}
+	}
+	for i := range kept {
+		k := &kept[i]
+		switch {
+		case holds[k.ID()] || k.Happened():
+		case k.gone.IsZero():
+			change := *k
+			change.gone = now
+			d.change = append(d.change, change)
+		case k.gone.Before(forget):
+			d.drop = append(d.drop, k.ID())
+		}
+	}
+	return d
+}
+
+func sameFigures(a, b *notify.Fact) bool {
+	return a.Name == b.Name && a.Amount == b.Amount && a.Spent == b.Spent && a.Usual == b.Usual && a.Percent == b.Percent && a.Days == b.Days
+}
+
+// NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction finds out.
+func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
+	kept, err := sqldb.List(ctx, s.db, "store.NoteFacts", scanFact, factRead, account)
+	if err != nil {
+		return 0, err
+	}
+	if d := diffFacts(kept, facts, now, forget); d.empty() {
+		return 0, nil
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		fresh = 0
+		var locked string // so that checks of an account take turns
+		if err := t.LockedRow(`SELECT account FROM notify_accounts WHERE account = $1`, account).Scan(&locked); err != nil {
+			return sqldb.NoneOf("store.NoteFacts", "account", err)
+		}
+		rows, err := t.Rows(factRead, account)
+		kept, err := sqldb.Collect(rows, err, scanFact)
+		if err != nil {
+			return err
+		}
+		d := diffFacts(kept, facts, now, forget)
+		fresh = len(d.fresh)
+		return noteFacts(t, account, &d, how, now)
+	})
+	return fresh, err
+}
+
+func noteFacts(t *sqldb.Tx, account string, d *factDiff, how func(*notify.Fact) notify.Reporting, now time.Time) error {
+	for _, f := range d.fresh {
+		by := how(f)
+		if _, err := t.Exec(factAdd, account, string(f.Kind.Cause()), f.ID(), string(f.Kind), f.Ref, f.Name, sqldb.Micros(f.At), int64(f.Amount), int64(f.Spent), int64(f.Usual), f.Percent, f.Days, f.Reset,
+			f.Episode, now.UnixMicro(), int64(0), by.Mail); err != nil {
+			return err
+		}
+		if by.Hook != nil {
+			if err := InsertDelivery(t, *by.Hook); err != nil {
+				return err
+			}
+		}
+		if by.Mail {
+			if err := await(t, account, f.Kind.Cause(), now); err != nil {
+				return err
+			}
+		}
+	}
+	for i := range d.change {
+		k := &d.change[i]
+		gone := int64(0)
+		if !k.gone.IsZero() {
+			gone = k.gone.UnixMicro()
+		}
+		if _, err := t.Exec(factChange, account, k.ID(), k.Name, int64(k.Amount), int64(k.Spent), int64(k.Usual), k.Percent, k.Days, gone); err != nil {
+			return err
+		}
+		if gone == 0 && k.mail {
+			if err := await(t, account, k.Kind.Cause(), now); err != nil {
+				return err
+			}
+		}
+	}
+	for _, id := range d.drop {
+		if _, err := t.Exec(`DELETE FROM notify_facts WHERE account = $1 AND id = $2`, account, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// await has a mail of a cause wait, until the day after the last one when there was one.
+func await(t *sqldb.Tx, account string, cause notify.Cause, now time.Time) error {
+	_, err := t.Exec(`INSERT INTO notify_mails AS m (account, cause, waiting, next_at, leased_until, attempts, fence) VALUES ($1, $2, $3, $4, 0, 0, 0)
+		ON CONFLICT (account, cause) DO UPDATE SET waiting = excluded.waiting`, account, string(cause), true, now.UnixMicro())
+	return err
+}
+
+// SweepFacts is notify.FactStore.SweepFacts.
+func (s *Notices) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		changed, err := t.Exec(`DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
+			WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
+		gone = int(changed)
+		return err
+	})
+	return gone, err
+}

@@ -1,0 +1,91 @@
+package pagedb
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/idempotency"
+	"weir/internal/store/sqldb"
+)
+
+// BeginIdempotent is idempotency.Store.BeginIdempotent.
+func (s *Pages) BeginIdempotent(ctx context.Context, e idempotency.Entry, b idempotency.Bounds) (found *idempotency.Entry, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		found = nil
+		written, err := t.Exec(`INSERT INTO idempotency AS i (user_id, name, hash, generation, owner, created_at, stale_at, expires_at, finished, status, type, size, body)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', 0, NULL)
+			ON CONFLICT (user_id, name) DO UPDATE SET hash = excluded.hash, generation = excluded.generation, owner = excluded.owner, created_at = excluded.created_at,
+				stale_at = excluded.stale_at, expires_at = excluded.expires_at, finished = excluded.finished, status = 0, type = '', size = 0, body = NULL
+			WHERE i.expires_at <= excluded.created_at`,
+			e.User, e.Name, e.Hash, e.Generation, e.Owner, e.CreatedAt.UnixMicro(), e.StaleAt.UnixMicro(), e.ExpiresAt.UnixMicro(), false)
+		if err != nil {
+			return err
+		}
+		if written == 0 {
+			found, err = scanIdempotent(t.Row(`SELECT user_id, name, hash, generation, owner, created_at, stale_at, expires_at, finished, status, type, body
+				FROM idempotency WHERE user_id = $1 AND name = $2`, e.User, e.Name))
+			return err
+		}
+		return boundIdempotent(t, e.User, b)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return found, nil
+}
+
+// boundIdempotent forgets the oldest tenth of a user's answers when there are too many.
+func boundIdempotent(t *sqldb.Tx, user string, b idempotency.Bounds) error {
+	var entries, bytes int64
+	err := t.Row(`SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM idempotency WHERE user_id = $1`, user).Scan(&entries, &bytes)
+	if err != nil || entries <= int64(b.Entries) && bytes <= b.Bytes {
+		return err
+	}
+	_, err = t.Exec(`DELETE FROM idempotency WHERE user_id = $1 AND finished
+		AND created_at <= (SELECT created_at FROM idempotency WHERE user_id = $1 AND finished ORDER BY created_at LIMIT 1 OFFSET $2)`, user, entries/10)
+	return err
+}
+
+func scanIdempotent(row sqldb.Scanner) (*idempotency.Entry, error) {
+	var e idempotency.Entry
+	var created, stale, expires int64
+	err := row.Scan(&e.User, &e.Name, &e.Hash, &e.Generation, &e.Owner, &created, &stale, &expires, &e.Finished, &e.Answer.Status, &e.Answer.Type, &e.Answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	e.CreatedAt, e.StaleAt, e.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(stale).UTC(), time.UnixMicro(expires).UTC()
+	return &e, nil
+}
+
+// FinishIdempotent is idempotency.Store.FinishIdempotent.
+func (s *Pages) FinishIdempotent(ctx context.Context, user, name, generation string, a idempotency.Answer) (done bool, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`UPDATE idempotency SET finished = $1, status = $2, type = $3, size = $4, body = $5
+			WHERE user_id = $6 AND name = $7 AND generation = $8 AND NOT finished`, true, a.Status, a.Type, len(a.Body), a.Body, user, name, generation)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// DropIdempotent is idempotency.Store.DropIdempotent.
+func (s *Pages) DropIdempotent(ctx context.Context, user, name, generation string) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		_, err := t.Exec(`DELETE FROM idempotency WHERE user_id = $1 AND name = $2 AND generation = $3 AND NOT finished`, user, name, generation)
+		return err
+	})
+}
+
+// SweepIdempotent is idempotency.Store.SweepIdempotent.
+func (s *Pages) SweepIdempotent(ctx context.Context, now time.Time, n int) (gone int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		changed, err := t.Exec(`DELETE FROM idempotency WHERE (user_id, name) IN (SELECT user_id, name FROM idempotency WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+			now.UnixMicro(), n)
+		gone = int(changed)
+		return err
+	})
+	if err == nil && gone < n {
+		err = s.db.Scrub(ctx)
+	}
+	return gone, err
+}

@@ -1,0 +1,217 @@
+package pagedb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/history"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/sqldb"
+)
+
+const responseColumns = `r.account, r.id, r.parent, r.status, r.background, r.created_at, r.expires_at, r.stale_at, r.object, r.input, r.output`
+
+func scanResponse(row sqldb.Scanner) (r history.Response, err error) {
+	var created, expires, stale int64
+	err = row.Scan(&r.Account, &r.ID, &r.Parent, &r.Status, &r.Background, &created, &expires, &stale, &r.Object, &r.Input, &r.Output)
+	r.CreatedAt, r.ExpiresAt, r.StaleAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), time.UnixMicro(stale).UTC()
+	return r, err
+}
+
+func noResponse(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, "There is no response with this id: it does not exist, has expired or was not stored.").Because(err)
+	}
+	return sqldb.Failure(op, err)
+}
+
+// Response is history.Reader.Response.
+func (s *Pages) Response(ctx context.Context, account, id string, now time.Time) (found *history.Response, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
+		r, err := scanResponse(row)
+		found = &r
+		return err
+	}, `SELECT `+responseColumns+` FROM responses r WHERE r.account = $1 AND r.id = $2 AND r.expires_at > $3`, account, id, now.UnixMicro())
+	if err != nil {
+		return nil, noResponse("store.Response", err)
+	}
+	return found, nil
+}
+
+// HasResponse is history.Reader.HasResponse.
+func (s *Pages) HasResponse(ctx context.Context, account, id string, now time.Time) (has bool, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&has) },
+		`SELECT EXISTS (SELECT 1 FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3)`, account, id, now.UnixMicro())
+	return has, sqldb.Failure("store.HasResponse", err)
+}
+
+// ResponseOfItem is history.Reader.ResponseOfItem.
+func (s *Pages) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
+		r, err := scanResponse(row)
+		found = &r
+		return err
+	}, `SELECT `+responseColumns+` FROM response_items i JOIN responses r ON r.account = i.account AND r.id = i.response
+		WHERE i.account = $1 AND i.id = $2 AND r.expires_at > $3`, account, item, now.UnixMicro())
+	if err != nil {
+		return nil, noResponse("store.ResponseOfItem", err)
+	}
+	return found, nil
+}
+
+// chain finds a response and those before it. A parent is older than its child, so there is no circle.
+const chain = `WITH RECURSIVE chain (id, parent, size, depth) AS (
+		SELECT id, parent, size, CAST(1 AS BIGINT) FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3
+		UNION ALL
+		SELECT p.id, p.parent, p.size, c.depth + 1 FROM chain c JOIN responses p ON p.account = $1 AND p.id = c.parent
+			WHERE p.expires_at > $3 AND c.depth < $4)
+	`
+
+// ResponseChain is history.Reader.ResponseChain.
+func (s *Pages) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) (all []history.Response, err error) {
+	args := []any{sqldb.Text(account), sqldb.Text(id), now.UnixMicro(), n}
+	err = s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		var bytes int64
+		if err := q.QueryRowContext(ctx, chain+`SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM chain`, args...).Scan(&bytes); err != nil {
+			return err
+		}
+		if bytes > maxBytes {
+			return fault.New(fault.ContextLength, "store.ResponseChain", "The conversation is too long to be continued.")
+		}
+		rows, err := q.QueryContext(ctx, chain+`SELECT `+responseColumns+` FROM chain c JOIN responses r ON r.account = $1 AND r.id = c.id ORDER BY c.depth DESC`, args...)
+		all, err = sqldb.Collect(rows, err, scanResponse)
+		return err
+	})
+	return all, err
+}
+
+// KeepResponse is history.Writer.KeepResponse. A power cut may take the newest with it: their clients can ask once more, and nothing else
+// depends on them.
+func (s *Pages) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
+	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`INSERT INTO responses AS r (account, id, parent, status, background, created_at, expires_at, stale_at, size, object, input, output)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
+			WHERE r.status IN ('queued', 'in_progress')`,
+			r.Account, r.ID, r.Parent, string(r.Status), r.Background, r.CreatedAt.UnixMicro(), r.ExpiresAt.UnixMicro(), r.StaleAt.UnixMicro(), r.Size(),
+			sqldb.NotNil(r.Object), sqldb.NotNil(r.Input), sqldb.NotNil(r.Output))
+		kept = n == 1
+		if err != nil || !kept {
+			return err
+		}
+		for _, item := range r.Items {
+			if _, err := t.Exec(`INSERT INTO response_items (account, id, response) VALUES ($1, $2, $3) ON CONFLICT (account, id) DO NOTHING`, r.Account, item, r.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return kept && err == nil, err
+}
+
+// MarkResponse is history.Writer.MarkResponse.
+func (s *Pages) MarkResponse(ctx context.Context, account, id string, status history.Status, staleAt time.Time) (done bool, err error) {
+	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
+			string(status), staleAt.UnixMicro(), account, id)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// DeleteResponse is history.Writer.DeleteResponse.
+func (s *Pages) DeleteResponse(ctx context.Context, account, id string) (done bool, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		n, err := forget(t, `account = $1 AND id = $2`, account, id)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// CountResponses is history.Reader.CountResponses.
+func (s *Pages) CountResponses(ctx context.Context, account string, now time.Time) (stock history.Stock, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
+		var oldest sql.NullInt64
+		err := row.Scan(&stock.Responses, &stock.Bytes, &oldest)
+		if oldest.Valid {
+			stock.Oldest = time.UnixMicro(oldest.Int64).UTC()
+		}
+		return err
+	}, `SELECT COUNT(*), CAST(COALESCE(SUM(size), 0) AS BIGINT), MIN(created_at) FROM responses WHERE account = $1 AND expires_at > $2`, account, now.UnixMicro())
+	return stock, err
+}
+
+// DeleteResponses is history.Writer.DeleteResponses.
+func (s *Pages) DeleteResponses(ctx context.Context, account string, n int, now time.Time, e *audit.Event) (gone int, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		changed, err := forget(t, `(account, id) IN (SELECT account, id FROM responses WHERE account = $1 AND status NOT IN ('queued', 'in_progress') ORDER BY created_at LIMIT $2)`, account, n)
+		gone = int(changed)
+		if err != nil || e == nil {
+			return err
+		}
+		// What is kept for repeated requests is content as well. That they were made stays, so that none is charged twice.
+		if _, err := t.Exec(`UPDATE idempotency SET status = 0, type = '', size = 0, body = NULL WHERE user_id = $1 AND finished AND size > 0`, account); err != nil {
+			return err
+		}
+		return auditdb.Record(t, *e, now)
+	})
+	return gone, err
+}
+
+// ShortenResponses is history.Writer.ShortenResponses.
+func (s *Pages) ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		_, err := t.Exec(`UPDATE responses SET expires_at = created_at + $1 WHERE account = $2 AND expires_at > created_at + $1`, keepFor.Microseconds(), account)
+		return err
+	})
+}
+
+// forget deletes responses with their items.
+func forget(t *sqldb.Tx, which string, args ...any) (int64, error) {
+	if _, err := t.Exec(`DELETE FROM response_items WHERE (account, response) IN (SELECT account, id FROM responses WHERE `+which+`)`, args...); err != nil {
+		return 0, err
+	}
+	return t.Exec(`DELETE FROM responses WHERE `+which, args...)
+}
+
+// excess is an account with more than it may have.
+type excess struct {
+	account      string
+	count, bytes int64
+}
+
+// tooMany is how many of its responses must go until a tenth of both bounds is free, as far as they are alike in size.
+func (e *excess) tooMany(b history.Bounds) int64 {
+	left := min(float64(b.Responses)/float64(max(e.count, 1)), float64(b.Bytes)/float64(max(e.bytes, 1)), 1) * 0.9
+	return int64(float64(e.count)*(1-left)) + 1
+}
+
+// SweepResponses is history.Writer.SweepResponses.
+func (s *Pages) SweepResponses(ctx context.Context, now time.Time, b history.Bounds, n int) (gone int, err error) {
+	over, err := sqldb.List(ctx, s.db, "store.SweepResponses", sqldb.Columns(func(e *excess) []any { return []any{&e.account, &e.count, &e.bytes} }),
+		`SELECT account, COUNT(*), CAST(SUM(size) AS BIGINT) FROM responses GROUP BY account HAVING COUNT(*) > $1 OR SUM(size) > $2 LIMIT 100`, b.Responses, b.Bytes)
+	if err != nil {
+		return 0, err
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		changed, err := forget(t, `(account, id) IN (SELECT account, id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now.UnixMicro(), n)
+		gone = int(changed)
+		for _, e := range over {
+			if err == nil {
+				changed, err = forget(t, `(account, id) IN (SELECT account, id FROM responses WHERE account = $1 ORDER BY created_at LIMIT $2)`, e.account, e.tooMany(b))
+				gone += int(changed)
+			}
+		}
+		return err
+	})
+	if err == nil && gone < n {
+		err = s.db.Scrub(ctx)
+	}
+	return gone, err
+}

@@ -1,0 +1,463 @@
+// Package paymentdb keeps payments, vouchers, invoices and acts.
+package paymentdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strings"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/invoice"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/payment"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/ledgerdb"
+	"weir/internal/store/sqldb"
+	"weir/internal/voucher"
+)
+
+// Payments has payments, vouchers, invoices and acts.
+type Payments struct{ db *sqldb.DB }
+
+// New makes the payments of a database.
+func New(db *sqldb.DB) *Payments { return &Payments{db} }
+
+var (
+	_ payment.Store = (*Payments)(nil)
+	_ voucher.Store = (*Payments)(nil)
+	_ invoice.Store = (*Payments)(nil)
+)
+
+var paymentColumns = []string{"id", "account", "wallet", "provider", "provider_id", "state", "amount", "paid", "url", "return_url", "description", "email", "save", "method", "auto",
+	"method_title", "reason", "problem", "tries", "created_at", "updated_at", "ended_at", "due_at"}
+
+var refundColumns = []string{"id", "payment", "account", "provider", "provider_id", "state", "amount", "reason", "failure", "actor", "tries", "created_at", "updated_at", "due_at"}
+
+var ruleColumns = []string{"account", "wallet", "provider", "state", "payment", "method", "method_title", "email", "threshold", "amount", "cap", "fails", "why", "consent_at", "due_at"}
+
+const paymentRefunded = `(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`
+
+var (
+	paymentAdd    = sqldb.InsertRow("payments", paymentColumns, "")
+	paymentRead   = `SELECT ` + strings.Join(paymentColumns, ", ") + `, ` + paymentRefunded + ` FROM payments `
+	paymentChange = `UPDATE payments SET provider_id = $2, state = $3, paid = $4, url = $5, method_title = $6, reason = $7, problem = $8, tries = $9, updated_at = $10, ended_at = $11, due_at = $12 WHERE id = $1`
+	refundAdd     = sqldb.InsertRow("payment_refunds", refundColumns, "")
+	refundRead    = `SELECT ` + strings.Join(refundColumns, ", ") + ` FROM payment_refunds `
+	refundChange  = `UPDATE payment_refunds SET provider_id = $2, state = $3, failure = $4, tries = $5, updated_at = $6, due_at = $7 WHERE id = $1`
+	ruleRead      = `SELECT ` + strings.Join(ruleColumns, ", ") + ` FROM payment_rules `
+	ruleAdd       = sqldb.InsertRow("payment_rules", ruleColumns, ` ON CONFLICT (account) DO UPDATE SET wallet = excluded.wallet, provider = excluded.provider, state = excluded.state, payment = excluded.payment,
+		method = excluded.method, method_title = excluded.method_title, email = excluded.email, threshold = excluded.threshold, amount = excluded.amount, cap = excluded.cap,
+		fails = excluded.fails, why = excluded.why, consent_at = excluded.consent_at, due_at = excluded.due_at`)
+)
+
+// What automatic top-ups have charged, or may yet.
+const autoSum = `SELECT CAST(COALESCE(SUM(CASE WHEN paid > 0 THEN paid ELSE amount END), 0) AS BIGINT) FROM payments WHERE account = $1 AND auto AND state <> 'canceled' AND created_at >= $2`
+
+func paymentArgs(p *payment.Payment) []any {
+	return []any{p.ID, p.Account, p.Wallet, p.Provider, sqldb.OrNone(p.ProviderID), string(p.State), int64(p.Amount), int64(p.Paid), p.URL, p.ReturnURL, p.Description, p.Email, p.Save, p.Method, p.Auto,
+		p.MethodTitle, p.Reason, p.Problem, p.Tries, p.CreatedAt.UnixMicro(), p.UpdatedAt.UnixMicro(), sqldb.Micros(p.EndedAt), sqldb.Micros(p.DueAt)}
+}
+
+func scanPayment(row sqldb.Scanner) (p payment.Payment, err error) {
+	var remote sql.NullString
+	var created, updated int64
+	var ended, due sql.NullInt64
+	err = row.Scan(&p.ID, &p.Account, &p.Wallet, &p.Provider, &remote, &p.State, (*int64)(&p.Amount), (*int64)(&p.Paid), &p.URL, &p.ReturnURL, &p.Description, &p.Email, &p.Save, &p.Method,
+		&p.Auto, &p.MethodTitle, &p.Reason, &p.Problem, &p.Tries, &created, &updated, &ended, &due, (*int64)(&p.Refunded))
+	p.ProviderID = remote.String
+	p.CreatedAt, p.UpdatedAt, p.EndedAt, p.DueAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), sqldb.Moment(ended), sqldb.Moment(due)
+	return p, err
+}
+
+func refundArgs(f *payment.Refund, provider string) []any {
+	return []any{f.ID, f.Payment, f.Account, provider, sqldb.OrNone(f.ProviderID), string(f.State), int64(f.Amount), f.Reason, f.Failure, f.Actor, f.Tries, f.CreatedAt.UnixMicro(), f.UpdatedAt.UnixMicro(),
+		sqldb.Micros(f.DueAt)}
+}
+
+func scanRefund(row sqldb.Scanner) (f payment.Refund, err error) {
+	var remote sql.NullString
+	var provider string
+	var created, updated int64
+	var due sql.NullInt64
+	err = row.Scan(&f.ID, &f.Payment, &f.Account, &provider, &remote, &f.State, (*int64)(&f.Amount), &f.Reason, &f.Failure, &f.Actor, &f.Tries, &created, &updated, &due)
+	f.ProviderID = remote.String
+	f.CreatedAt, f.UpdatedAt, f.DueAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), sqldb.Moment(due)
+	return f, err
+}
+
+func ruleArgs(r *payment.Rule) []any {
+	return []any{r.Account, r.Wallet, r.Provider, string(r.State), r.Payment, r.Method, r.MethodTitle, r.Email, int64(r.Threshold), int64(r.Amount), int64(r.Cap), r.Fails, r.Why,
+		r.ConsentAt.UnixMicro(), r.DueAt.UnixMicro()}
+}
+
+func scanRule(row sqldb.Scanner) (r payment.Rule, err error) {
+	var consent, due int64
+	err = row.Scan(&r.Account, &r.Wallet, &r.Provider, &r.State, &r.Payment, &r.Method, &r.MethodTitle, &r.Email, (*int64)(&r.Threshold), (*int64)(&r.Amount), (*int64)(&r.Cap), &r.Fails, &r.Why,
+		&consent, &due)
+	r.ConsentAt, r.DueAt = time.UnixMicro(consent).UTC(), time.UnixMicro(due).UTC()
+	return r, err
+}
+
+// AddPayment is payment.Store.AddPayment.
+func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
+			return err
+		}
+		if err := mayAdd(t, &p, b, rule); err != nil {
+			return err
+		}
+		if _, err := t.Exec(paymentAdd, paymentArgs(&p)...); err != nil {
+			return err
+		}
+		if rule != nil {
+			if _, err := t.Exec(ruleAdd, ruleArgs(rule)...); err != nil {
+				return err
+			}
+		}
+		return auditdb.Record(t, e, p.CreatedAt)
+	})
+}
+
+func mayAdd(t *sqldb.Tx, p *payment.Payment, b payment.Bounds, rule *payment.Rule) error {
+	const op = "store.AddPayment"
+	var open, auto int
+	err := t.Row(`SELECT COUNT(*), CAST(COALESCE(SUM(CASE WHEN auto THEN 1 ELSE 0 END), 0) AS BIGINT) FROM payments WHERE account = $1 AND state IN ('new', 'pending')`, p.Account).Scan(&open, &auto)
+	if err != nil {
+		return err
+	}
+	old, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, p.Account))
+	none := errors.Is(err, sql.ErrNoRows)
+	switch {
+	case err != nil && !none:
+		return err
+	case !p.Auto && open-auto >= b.Open:
+		return fault.Newf(fault.RateLimited, op, "This account has %d payments that wait to be paid, as many as it may. Pay one of them, or wait until they end; that takes an hour at most.", open-auto)
+	case rule != nil && !none && old.State == payment.RuleActive:
+		return fault.New(fault.Conflict, op, "This account has automatic top-ups already. Change or end them, and leave auto out.")
+	case !p.Auto:
+		return nil
+	case none || old.State != payment.RuleActive || old.Method != p.Method || old.Amount != p.Amount:
+		return fault.New(fault.Conflict, op, "The account does not consent to this top-up any more.")
+	case auto > 0:
+		return fault.New(fault.Conflict, op, "Another automatic top-up is under way.")
+	}
+	var sum int64
+	if err := t.Row(autoSum, p.Account, payment.MonthOf(p.CreatedAt).UnixMicro()).Scan(&sum); err != nil {
+		return err
+	}
+	if total, err := money.Nano(sum).Add(p.Amount); err != nil || total > old.Cap {
+		return fault.New(fault.Unprocessable, op, "The top-up would exceed the cap of the month.")
+	}
+	return nil
+}
+
+// PaymentByID is payment.Store.PaymentByID.
+func (s *Payments) PaymentByID(ctx context.Context, id string) (p payment.Payment, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE id = $1`, id)
+	return p, sqldb.NoneOf("store.PaymentByID", "payment", err)
+}
+
+// PaymentOf is payment.Store.PaymentOf.
+func (s *Payments) PaymentOf(ctx context.Context, provider, providerID string) (p payment.Payment, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
+	return p, sqldb.NoneOf("store.PaymentOf", "payment", err)
+}
+
+// Payments is payment.Store.Payments.
+func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
+	at, id := int64(1)<<62, ""
+	if q.Before != "" {
+		last, err := s.PaymentByID(ctx, q.Before)
+		if err == nil && q.Account != "" && last.Account != q.Account {
+			err = sqldb.NoneOf("store.Payments", "payment", sql.ErrNoRows)
+		}
+		if err != nil {
+			return nil, err
+		}
+		at, id = last.CreatedAt.UnixMicro(), last.ID
+	}
+	where := `WHERE (created_at < $1 OR created_at = $1 AND id < $2)`
+	if q.Open {
+		where += ` AND (state IN ('new', 'pending') OR problem <> '')`
+	}
+	args := []any{at, id, q.Limit}
+	if q.Account != "" {
+		where += ` AND account = $4`
+		args = append(args, q.Account)
+	}
+	return sqldb.List(ctx, s.db, "store.Payments", scanPayment, paymentRead+where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
+}
+
+// Unanswered is payment.Store.Unanswered.
+func (s *Payments) Unanswered(ctx context.Context, provider string) (some bool, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) },
+		`SELECT EXISTS (SELECT 1 FROM payments WHERE provider = $1 AND provider_id IS NULL AND (state = 'new' OR tries > 0))`, provider)
+	return some, sqldb.Failure("store.Unanswered", err)
+}
+
+// bring writes what a change of a payment brings with it.
+func bring(t *sqldb.Tx, o *payment.Outcome, now time.Time) error {
+	if o.Post != nil {
+		p := *o.Post
+		done, err := ledgerdb.Post(t, &p)
+		if err != nil {
+			return err
+		}
+		if done.Repeated {
+			return fault.Newf(fault.Conflict, "store.payments", "The posting %s was made before.", p.Ref)
+		}
+	}
+	if o.Rule != nil {
+		if _, err := t.Exec(ruleAdd, ruleArgs(o.Rule)...); err != nil {
+			return err
+		}
+	}
+	for _, e := range o.Events {
+		if err := auditdb.Record(t, e, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// UpdatePayment is payment.Store.UpdatePayment.
+func (s *Payments) UpdatePayment(ctx context.Context, id string, now time.Time, f func(*payment.Payment, *payment.Rule) (payment.Outcome, error)) (p payment.Payment, err error) {
+	known, err := s.PaymentByID(ctx, id)
+	if err != nil {
+		return p, err
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
+			return err
+		}
+		if p, err = scanPayment(t.Row(paymentRead+`WHERE id = $1`, id)); err != nil {
+			return sqldb.NoneOf("store.UpdatePayment", "payment", err)
+		}
+		var rule *payment.Rule
+		switch r, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, p.Account)); {
+		case err == nil:
+			rule = &r
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		o, err := f(&p, rule)
+		if err != nil || o.Unchanged {
+			return err
+		}
+		p.UpdatedAt = now.UTC().Truncate(time.Microsecond)
+		_, err = t.Exec(paymentChange, p.ID, sqldb.OrNone(p.ProviderID), string(p.State), int64(p.Paid), p.URL, p.MethodTitle, p.Reason, p.Problem, p.Tries, p.UpdatedAt.UnixMicro(), sqldb.Micros(p.EndedAt), sqldb.Micros(p.DueAt))
+		if err != nil {
+			return err
+		}
+		return bring(t, &o, now)
+	})
+	if s.db.Engine.Duplicate(err) {
+		err = fault.New(fault.Conflict, "store.UpdatePayment", "Another payment has this id of the provider.").Because(err)
+	}
+	return p, err
+}
+
+// ClaimPayments is payment.Store.ClaimPayments.
+func (s *Payments) ClaimPayments(ctx context.Context, now, until time.Time, n int) ([]payment.Payment, error) {
+	ids, err := s.claimDue(ctx, "payments", now, until, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]payment.Payment, 0, len(ids))
+	for _, id := range ids {
+		p, err := s.PaymentByID(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// claimDue takes rows of a table that are due until another time. Two nodes that find the same row due meet at its lock, and the second leaves it.
+func (s *Payments) claimDue(ctx context.Context, table string, now, until time.Time, n int) (ids []string, err error) {
+	var some bool
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM `+table+` WHERE due_at <= $1)`, now.UnixMicro())
+	if err != nil || !some {
+		return nil, sqldb.Failure("store.claimDue", err)
+	}
+	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		rows, err := t.Rows(`UPDATE `+table+` SET due_at = $2 WHERE due_at <= $1 AND id IN (SELECT id FROM `+table+` WHERE due_at <= $1 ORDER BY due_at LIMIT $3) RETURNING id`,
+			now.UnixMicro(), until.UnixMicro(), n)
+		ids, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (id string, err error) { err = row.Scan(&id); return id, err })
+		return err
+	})
+	return ids, err
+}
+
+// ClaimPayment is payment.Store.ClaimPayment.
+func (s *Payments) ClaimPayment(ctx context.Context, id string, since, now time.Time) (done bool, err error) {
+	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		n, err := t.Exec(`UPDATE payments SET looked_at = $3 WHERE id = $1 AND looked_at <= $2`, id, since.UnixMicro(), now.UnixMicro())
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// AddRefund is payment.Store.AddRefund.
+func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, e audit.Event) (done payment.Refund, err error) {
+	p, err := s.PaymentByID(ctx, f.Payment)
+	if err != nil {
+		return done, err
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
+			return err
+		}
+		switch old, err := scanRefund(t.Row(refundRead+`WHERE id = $1`, f.ID)); {
+		case err == nil && (old.Payment != f.Payment || old.Amount != f.Amount):
+			return fault.New(fault.Conflict, "store.AddRefund", "This reference refunded something else.")
+		case err == nil:
+			done = old
+			return nil
+		case !errors.Is(err, sql.ErrNoRows):
+			return err
+		}
+		now, err := scanPayment(t.Row(paymentRead+`WHERE id = $1`, p.ID))
+		if err != nil {
+			return err
+		}
+		if now.State != payment.Succeeded || f.Amount > now.Paid-now.Refunded {
+			return ledgerdb.Unfit("amount", "Only %s rubles of the payment of %s are left to refund.", now.Paid-now.Refunded, now.Paid)
+		}
+		if _, err := t.Exec(refundAdd, refundArgs(&f, p.Provider)...); err != nil {
+			return err
+		}
+		done = f
+		return bring(t, &payment.Outcome{Post: &post, Events: []audit.Event{e}}, f.CreatedAt)
+	})
+	if s.db.Engine.Duplicate(err) {
+		err = fault.New(fault.Conflict, "store.AddRefund", "Another refund has this id.").Because(err)
+	}
+	return done, err
+}
+
+// RefundByID is payment.Store.RefundByID.
+func (s *Payments) RefundByID(ctx context.Context, id string) (f payment.Refund, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE id = $1`, id)
+	return f, sqldb.NoneOf("store.RefundByID", "refund", err)
+}
+
+// RefundOf is payment.Store.RefundOf.
+func (s *Payments) RefundOf(ctx context.Context, provider, providerID string) (f payment.Refund, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
+	return f, sqldb.NoneOf("store.RefundOf", "refund", err)
+}
+
+// PaymentRefunds lists the refunds of a payment, oldest first.
+func (s *Payments) PaymentRefunds(ctx context.Context, id string) ([]payment.Refund, error) {
+	return sqldb.List(ctx, s.db, "store.PaymentRefunds", scanRefund, refundRead+`WHERE payment = $1 ORDER BY created_at, id`, id)
+}
+
+// UpdateRefund is payment.Store.UpdateRefund.
+func (s *Payments) UpdateRefund(ctx context.Context, id string, now time.Time, change func(*payment.Refund, *payment.Payment) (payment.Outcome, error)) (f payment.Refund, err error) {
+	known, err := s.RefundByID(ctx, id)
+	if err != nil {
+		return f, err
+	}
+	p, err := s.PaymentByID(ctx, known.Payment)
+	if err != nil {
+		return f, err
+	}
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
+			return err
+		}
+		if f, err = scanRefund(t.Row(refundRead+`WHERE id = $1`, id)); err != nil {
+			return err
+		}
+		of, err := scanPayment(t.Row(paymentRead+`WHERE id = $1`, p.ID))
+		if err != nil {
+			return err
+		}
+		o, err := change(&f, &of)
+		if err != nil || o.Unchanged {
+			return err
+		}
+		f.UpdatedAt = now.UTC().Truncate(time.Microsecond)
+		if _, err := t.Exec(refundChange, f.ID, sqldb.OrNone(f.ProviderID), string(f.State), f.Failure, f.Tries, f.UpdatedAt.UnixMicro(), sqldb.Micros(f.DueAt)); err != nil {
+			return err
+		}
+		return bring(t, &o, now)
+	})
+	if s.db.Engine.Duplicate(err) {
+		err = fault.New(fault.Conflict, "store.UpdateRefund", "Another refund has this id of the provider.").Because(err)
+	}
+	return f, err
+}
+
+// ClaimRefunds is payment.Store.ClaimRefunds.
+func (s *Payments) ClaimRefunds(ctx context.Context, now, until time.Time, n int) ([]payment.Refund, error) {
+	ids, err := s.claimDue(ctx, "payment_refunds", now, until, n)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]payment.Refund, 0, len(ids))
+	for _, id := range ids {
+		f, err := s.RefundByID(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+// RuleOf is payment.Store.RuleOf.
+func (s *Payments) RuleOf(ctx context.Context, account string) (r payment.Rule, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { r, err = scanRule(row); return err }, ruleRead+`WHERE account = $1`, account)
+	return r, sqldb.NoneOf("store.RuleOf", "consent to automatic top-ups", err)
+}
+
+// ChangeRule is payment.Store.ChangeRule.
+func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time, f func(*payment.Rule) (*payment.Rule, audit.Event, error)) error {
+	known, err := s.RuleOf(ctx, account)
+	if err != nil {
+		return err
+	}
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
+			return err
+		}
+		r, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, account))
+		if err != nil {
+			return sqldb.NoneOf("store.ChangeRule", "consent to automatic top-ups", err)
+		}
+		next, e, err := f(&r)
+		if err != nil {
+			return err
+		}
+		if next == nil {
+			_, err = t.Exec(`DELETE FROM payment_rules WHERE account = $1`, account)
+		} else {
+			_, err = t.Exec(ruleAdd, ruleArgs(next)...)
+		}
+		if err != nil || e.Action == "" {
+			return err
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
+// DueRules is payment.Store.DueRules.
+func (s *Payments) DueRules(ctx context.Context, now time.Time, n int) ([]payment.Rule, error) {
+	return sqldb.List(ctx, s.db, "store.DueRules", scanRule, `SELECT r.`+strings.Join(ruleColumns, ", r.")+` FROM payment_rules r JOIN wallets w ON w.id = r.wallet JOIN users u ON u.id = r.account
+		WHERE r.state = 'active' AND r.due_at <= $1 AND w.credited - w.charged < r.threshold AND NOT u.disabled ORDER BY r.due_at LIMIT $2`, now.UnixMicro(), n)
+}
+
+// AutoSum is payment.Store.AutoSum.
+func (s *Payments) AutoSum(ctx context.Context, account string, since time.Time) (sum money.Nano, err error) {
+	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan((*int64)(&sum)) }, autoSum, account, since.UnixMicro())
+	return sum, sqldb.Failure("store.AutoSum", err)
+}

@@ -1,0 +1,47 @@
+package sqldb
+
+import (
+	"strconv"
+	"strings"
+
+	"weir/internal/report"
+)
+
+// Conditions collects the parameters of a query and its conditions.
+type Conditions struct {
+	Text strings.Builder
+	Args []any
+}
+
+// Add adds a condition; each ? in it becomes the number of a parameter.
+func (c *Conditions) Add(text string, args ...any) {
+	if c.Text.Len() > 0 {
+		c.Text.WriteString(" AND ")
+	}
+	for _, a := range args {
+		before, after, _ := strings.Cut(text, "?")
+		c.Args = append(c.Args, a)
+		c.Text.WriteString(before + "$" + strconv.Itoa(len(c.Args)))
+		text = after
+	}
+	c.Text.WriteString(text)
+}
+
+// Where is the clause of all conditions, "" without any.
+func (c *Conditions) Where() string {
+	if c.Text.Len() == 0 {
+		return ""
+	}
+	return " WHERE " + c.Text.String()
+}
+
+// Equal adds a condition unless the value is "".
+func (c *Conditions) Equal(column, value string) {
+	switch value {
+	case "":
+	case report.Nothing:
+		c.Add(column+" = ?", "")
+	default:
+		c.Add(column+" = ?", value)
+	}
+}
