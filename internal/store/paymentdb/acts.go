@@ -4,39 +4,38 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/invoice"
 	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqldb"
 )
 
-var (
-	actColumns = slices.Concat([]string{"id", "number", "year", "seq", "account", "wallet", "month"}, partyColumns, []string{"opening", "topped_up", "spent", "closing", "carried_in", "amount", "tax", "total", "carried_out", "made_at"})
-	actAdd     = sqldb.InsertRow("invoice_acts", actColumns, "")
-	actRead    = `SELECT ` + strings.Join(actColumns, ", ") + ` FROM invoice_acts `
-)
+var acts = sqldb.Map[invoice.Act, struct {
+	ID, Number                        string
+	Year, Seq                         int64
+	Account, Wallet, Month            string
+	Buyer                             invoice.Buyer  `db:"buyer_"`
+	Seller                            invoice.Seller `db:"seller_"`
+	VAT                               rate.VAT       `db:"vat_"`
+	Line                              string
+	Opening, ToppedUp, Spent, Closing money.Nano
+	Before                            money.Nano `db:"carried_in"`
+	Amount, Tax, Total                money.Nano
+	After                             money.Nano `db:"carried_out"`
+	MadeAt                            time.Time
+}]("invoice_acts")
 
 // What moved a wallet before a moment: whole days of calls, the hours of the last day, and postings by their kind.
 const ()
 
 func itoa(n int) string { return strconv.Itoa(n) }
-
-func scanAct(row sqldb.Scanner) (a invoice.Act, err error) {
-	var made int64
-	into := slices.Concat([]any{&a.ID, &a.Number, &a.Year, &a.Seq, &a.Account, &a.Wallet, &a.Month}, partyInto(&a.Buyer, &a.Seller, &a.VAT, &a.Line),
-		[]any{(*int64)(&a.Opening), (*int64)(&a.ToppedUp), (*int64)(&a.Spent), (*int64)(&a.Closing), (*int64)(&a.Before), (*int64)(&a.Amount), (*int64)(&a.Tax), (*int64)(&a.Total), (*int64)(&a.After), &made})
-	err = row.Scan(into...)
-	a.MadeAt = time.UnixMicro(made).UTC()
-	return a, err
-}
 
 // AddAct is invoice.Store.AddAct.
 func (s *Payments) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.Act, *invoice.Closing) (bool, error), name func(*invoice.Act) audit.Event) (a invoice.Act, made bool, err error) {
@@ -56,9 +55,7 @@ func (s *Payments) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.A
 			return err
 		}
 		e := name(&a)
-		args := slices.Concat([]any{a.ID, a.Number, a.Year, a.Seq, a.Account, a.Wallet, a.Month}, partyArgs(&a.Buyer, &a.Seller, a.VAT, a.Line),
-			[]any{int64(a.Opening), int64(a.ToppedUp), int64(a.Spent), int64(a.Closing), int64(a.Before), int64(a.Amount), int64(a.Tax), int64(a.Total), int64(a.After), a.MadeAt.UnixMicro()})
-		if _, err := t.Exec(actAdd, args...); err != nil {
+		if err := acts.Insert(t, &a); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, a.MadeAt)
@@ -94,7 +91,7 @@ func closing(t *sqldb.Tx, a *invoice.Act) (c invoice.Closing, err error) {
 
 // ActByID is invoice.Store.ActByID.
 func (s *Payments) ActByID(ctx context.Context, id string) (a invoice.Act, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { a, err = scanAct(row); return err }, actRead+`WHERE id = $1`, id)
+	a, err = acts.Find(ctx, s.db, `WHERE id = $1`, id)
 	return a, sqldb.NoneOf("store.ActByID", "act", err)
 }
 
@@ -111,7 +108,7 @@ func (s *Payments) Acts(ctx context.Context, account, month, before string, limi
 		c.Add("month <= ? AND NOT (month = ? AND id >= ?)", last.Month, last.Month, last.ID)
 	}
 	c.Args = append(c.Args, limit)
-	return sqldb.List(ctx, s.db, "store.Acts", scanAct, actRead+c.Where()+` ORDER BY month DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
+	return acts.List(ctx, s.db, "store.Acts", c.Where()+` ORDER BY month DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
 }
 
 // ActsBegin is invoice.Store.ActsBegin.

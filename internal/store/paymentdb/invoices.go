@@ -4,78 +4,63 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/invoice"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqldb"
 )
 
-var (
-	partyColumns    = []string{"buyer_name", "buyer_inn", "buyer_kpp", "buyer_address", "seller_name", "seller_inn", "seller_kpp", "seller_address", "seller_bank", "seller_bik", "seller_account", "seller_correspondent", "seller_director", "seller_accountant", "vat_mode", "vat_percent", "line"}
-	invoiceColumns  = slices.Concat([]string{"id", "number", "year", "seq", "account", "wallet", "state"}, partyColumns, []string{"amount", "tax", "total", "received", "credited", "created_at", "expires_at", "ended_at"})
-	transferColumns = []string{"key", "invoice", "account", "manual", "amount", "credited", "date", "number", "payer", "purpose", "actor", "at"}
+var invoices = sqldb.Map[invoice.Invoice, struct {
+	ID, Number                             string
+	Year, Seq                              int64
+	Account, Wallet                        string
+	State                                  invoice.State
+	Buyer                                  invoice.Buyer  `db:"buyer_"`
+	Seller                                 invoice.Seller `db:"seller_"`
+	VAT                                    rate.VAT       `db:"vat_"`
+	Line                                   string
+	Amount, Tax, Total, Received, Credited money.Nano
+	CreatedAt, ExpiresAt                   time.Time
+	EndedAt                                time.Time `db:",null"`
+}]("invoices")
 
-	invoiceAdd    = sqldb.InsertRow("invoices", invoiceColumns, "")
-	invoiceRead   = `SELECT ` + strings.Join(invoiceColumns, ", ") + ` FROM invoices `
-	invoiceChange = `UPDATE invoices SET state = $2, received = $3, credited = $4, ended_at = $5 WHERE id = $1`
-	transferAdd   = sqldb.InsertRow("invoice_transfers", transferColumns, "")
-	transferRead  = `SELECT ` + strings.Join(transferColumns, ", ") + ` FROM invoice_transfers `
-	buyerAdd      = sqldb.InsertRow("invoice_buyers", []string{"account", "name", "inn", "kpp", "address", "updated_at"},
-		`ON CONFLICT (account) DO UPDATE SET name = excluded.name, inn = excluded.inn, kpp = excluded.kpp, address = excluded.address, updated_at = excluded.updated_at`)
+var transfers = sqldb.Map[invoice.Transfer, struct {
+	Key, Invoice, Account         string
+	Manual                        bool
+	Amount, Credited              money.Nano
+	Date                          time.Time `db:",date"`
+	Number, Payer, Purpose, Actor string
+	At                            time.Time
+}]("invoice_transfers")
+
+var buyers = sqldb.Map[invoice.Buyer, struct{ Name, INN, KPP, Address string }]("invoice_buyers")
+
+const (
 	// The row stays locked until the transaction ends: the next one waits, and of one that is undone no number is missing.
 	nextNumber = `INSERT INTO invoice_numbers (kind, seller, year, last) VALUES ($1, $2, $3, 1) ON CONFLICT (kind, seller, year) DO UPDATE SET last = invoice_numbers.last + 1 RETURNING last`
 	// The same document, by its key; or, if an operator entered one of the two, by its day and number.
-	transferSame = transferRead + `WHERE key = $1`
-	transferTwin = transferRead + `WHERE invoice = $1 AND date = $2 AND number = $3 AND amount > 0 AND manual <> $4 ORDER BY at, key LIMIT 1`
+	transferSame = `WHERE key = $1`
+	transferTwin = `WHERE invoice = $1 AND date = $2 AND number = $3 AND amount > 0 AND manual <> $4 ORDER BY at, key LIMIT 1`
 )
-
-func partyArgs(b *invoice.Buyer, s *invoice.Seller, v rate.VAT, line string) []any {
-	return []any{b.Name, b.INN, b.KPP, b.Address, s.Name, s.INN, s.KPP, s.Address, s.Bank, s.BIK, s.Account, s.Correspondent, s.Director, s.Accountant, v.Mode, v.Percent, line}
-}
-
-func partyInto(b *invoice.Buyer, s *invoice.Seller, v *rate.VAT, line *string) []any {
-	return []any{&b.Name, &b.INN, &b.KPP, &b.Address, &s.Name, &s.INN, &s.KPP, &s.Address, &s.Bank, &s.BIK, &s.Account, &s.Correspondent, &s.Director, &s.Accountant, &v.Mode, &v.Percent, line}
-}
-
-func scanInvoice(row sqldb.Scanner) (i invoice.Invoice, err error) {
-	var created, expires int64
-	var ended sql.NullInt64
-	into := slices.Concat([]any{&i.ID, &i.Number, &i.Year, &i.Seq, &i.Account, &i.Wallet, &i.State}, partyInto(&i.Buyer, &i.Seller, &i.VAT, &i.Line),
-		[]any{(*int64)(&i.Amount), (*int64)(&i.Tax), (*int64)(&i.Total), (*int64)(&i.Received), (*int64)(&i.Credited), &created, &expires, &ended})
-	err = row.Scan(into...)
-	i.CreatedAt, i.ExpiresAt, i.EndedAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), sqldb.Moment(ended)
-	return i, err
-}
-
-func scanTransfer(row sqldb.Scanner) (t invoice.Transfer, err error) {
-	var date string
-	var at int64
-	if err = row.Scan(&t.Key, &t.Invoice, &t.Account, &t.Manual, (*int64)(&t.Amount), (*int64)(&t.Credited), &date, &t.Number, &t.Payer, &t.Purpose, &t.Actor, &at); err != nil {
-		return t, err
-	}
-	t.At = time.UnixMicro(at).UTC()
-	t.Date, err = time.Parse(time.DateOnly, date)
-	return t, err
-}
 
 // BuyerOf is invoice.Store.BuyerOf.
 func (s *Payments) BuyerOf(ctx context.Context, account string) (b invoice.Buyer, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&b.Name, &b.INN, &b.KPP, &b.Address) }, `SELECT name, inn, kpp, address FROM invoice_buyers WHERE account = $1`, account)
+	b, err = buyers.Find(ctx, s.db, `WHERE account = $1`, account)
 	return b, sqldb.NoneOf("store.BuyerOf", "buyer", err)
 }
 
 // SaveBuyer is invoice.Store.SaveBuyer.
 func (s *Payments) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, now time.Time, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if _, err := t.Exec(buyerAdd, account, b.Name, b.INN, b.KPP, b.Address, now.UnixMicro()); err != nil {
+		tail := `ON CONFLICT (account) DO UPDATE SET ` + buyers.Excluded() + `, updated_at = excluded.updated_at`
+		if _, err := buyers.Put(t, &b, tail, "account", account, "updated_at", now.UnixMicro()); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, now)
@@ -99,9 +84,7 @@ func (s *Payments) AddInvoice(ctx context.Context, i invoice.Invoice, b invoice.
 		if err != nil {
 			return err
 		}
-		args := slices.Concat([]any{done.ID, done.Number, done.Year, done.Seq, done.Account, done.Wallet, string(done.State)}, partyArgs(&done.Buyer, &done.Seller, done.VAT, done.Line),
-			[]any{int64(done.Amount), int64(done.Tax), int64(done.Total), int64(done.Received), int64(done.Credited), done.CreatedAt.UnixMicro(), done.ExpiresAt.UnixMicro(), sqldb.Micros(done.EndedAt)})
-		if _, err := t.Exec(invoiceAdd, args...); err != nil {
+		if err := invoices.Insert(t, &done); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, done.CreatedAt)
@@ -130,7 +113,7 @@ func mayInvoice(t *sqldb.Tx, i *invoice.Invoice, b invoice.Bounds) error {
 
 // InvoiceByID is invoice.Store.InvoiceByID.
 func (s *Payments) InvoiceByID(ctx context.Context, id string) (i invoice.Invoice, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { i, err = scanInvoice(row); return err }, invoiceRead+`WHERE id = $1`, id)
+	i, err = invoices.Find(ctx, s.db, `WHERE id = $1`, id)
 	return i, sqldb.NoneOf("store.InvoiceByID", "invoice", err)
 }
 
@@ -151,7 +134,7 @@ func (s *Payments) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Inv
 		c.Add("created_at <= ? AND NOT (created_at = ? AND id >= ?)", at, at, last.ID)
 	}
 	c.Args = append(c.Args, q.Limit)
-	return sqldb.List(ctx, s.db, "store.Invoices", scanInvoice, invoiceRead+c.Where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
+	return invoices.List(ctx, s.db, "store.Invoices", c.Where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
 }
 
 // EndInvoice is invoice.Store.EndInvoice.
@@ -164,7 +147,7 @@ func (s *Payments) EndInvoice(ctx context.Context, id string, now time.Time, f f
 		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
 			return err
 		}
-		if i, err = scanInvoice(t.Row(invoiceRead+`WHERE id = $1`, id)); err != nil {
+		if i, err = invoices.Row(t, `WHERE id = $1`, id); err != nil {
 			return err
 		}
 		e, err := f(&i)
@@ -180,7 +163,7 @@ func (s *Payments) EndInvoice(ctx context.Context, id string, now time.Time, f f
 }
 
 func changeInvoice(t *sqldb.Tx, i *invoice.Invoice) error {
-	return t.One(invoiceChange, i.ID, string(i.State), int64(i.Received), int64(i.Credited), sqldb.Micros(i.EndedAt))
+	return invoices.Update(t, i, "id; state, received, credited, ended_at")
 }
 
 // PayInvoice is invoice.Store.PayInvoice. What arrives for the invoices of one wallet waits for its lock.
@@ -194,7 +177,7 @@ func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*
 		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
 			return err
 		}
-		if i, err = scanInvoice(t.Row(invoiceRead+`WHERE id = $1`, of.Invoice)); err != nil {
+		if i, err = invoices.Row(t, `WHERE id = $1`, of.Invoice); err != nil {
 			return err
 		}
 		p := invoice.Paying{Invoice: &i, Transfer: &done}
@@ -215,7 +198,7 @@ func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*
 		if err := changeInvoice(t, &i); err != nil {
 			return err
 		}
-		if _, err := t.Exec(transferAdd, done.Key, done.Invoice, done.Account, done.Manual, int64(done.Amount), int64(done.Credited), done.Date.Format(time.DateOnly), done.Number, done.Payer, done.Purpose, done.Actor, done.At.UnixMicro()); err != nil {
+		if err := transfers.Insert(t, &done); err != nil {
 			return err
 		}
 		posted, err := ledgerdb.Post(t, post)
@@ -234,9 +217,9 @@ func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*
 }
 
 func priorTransfer(row func(string, ...any) sqldb.Scanner, t *invoice.Transfer) (invoice.Transfer, error) {
-	prior, err := scanTransfer(row(transferSame, t.Key))
+	prior, err := transfers.Scan(row(transfers.Select+transferSame, t.Key))
 	if errors.Is(err, sql.ErrNoRows) && t.Amount >= 0 {
-		prior, err = scanTransfer(row(transferTwin, t.Invoice, t.Date.Format(time.DateOnly), t.Number, t.Manual))
+		prior, err = transfers.Scan(row(transfers.Select+transferTwin, t.Invoice, t.Date.Format(time.DateOnly), t.Number, t.Manual))
 	}
 	return prior, err
 }
@@ -257,5 +240,5 @@ func (s *Payments) PriorTransfer(ctx context.Context, t *invoice.Transfer) (prio
 
 // InvoiceTransfers is invoice.Store.InvoiceTransfers.
 func (s *Payments) InvoiceTransfers(ctx context.Context, id string) ([]invoice.Transfer, error) {
-	return sqldb.List(ctx, s.db, "store.InvoiceTransfers", scanTransfer, transferRead+`WHERE invoice = $1 ORDER BY at, key LIMIT 1000`, id)
+	return transfers.List(ctx, s.db, "store.InvoiceTransfers", `WHERE invoice = $1 ORDER BY at, key LIMIT 1000`, id)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -32,75 +31,52 @@ var (
 	_ invoice.Store = (*Payments)(nil)
 )
 
-var paymentColumns = []string{"id", "account", "wallet", "provider", "provider_id", "state", "amount", "paid", "url", "return_url", "description", "email", "save", "method", "auto",
-	"method_title", "reason", "problem", "tries", "created_at", "updated_at", "ended_at", "due_at"}
+var payments = sqldb.Map[payment.Payment, struct {
+	ID, Account, Wallet, Provider      string
+	ProviderID                         string `db:",null"`
+	State                              payment.State
+	Amount, Paid                       money.Nano
+	URL, ReturnURL, Description, Email string
+	Save                               bool
+	Method                             string
+	Auto                               bool
+	MethodTitle, Reason, Problem       string
+	Tries                              int64
+	CreatedAt, UpdatedAt               time.Time
+	EndedAt, DueAt                     time.Time `db:",null"`
+	Refunded                           money.Nano
+}]("payments", sqldb.Computed[payment.Payment]("refunded",
+	`(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`))
 
-var refundColumns = []string{"id", "payment", "account", "provider", "provider_id", "state", "amount", "reason", "failure", "actor", "tries", "created_at", "updated_at", "due_at"}
+var refunds = sqldb.Map[payment.Refund, struct {
+	ID, Payment, Account   string
+	ProviderID             string `db:",null"`
+	State                  payment.State
+	Amount                 money.Nano
+	Reason, Failure, Actor string
+	Tries                  int64
+	CreatedAt, UpdatedAt   time.Time
+	DueAt                  time.Time `db:",null"`
+}]("payment_refunds")
 
-var ruleColumns = []string{"account", "wallet", "provider", "state", "payment", "method", "method_title", "email", "threshold", "amount", "cap", "fails", "why", "consent_at", "due_at"}
+var rules = sqldb.Map[payment.Rule, struct {
+	Account, Wallet, Provider           string
+	State                               payment.RuleState
+	Payment, Method, MethodTitle, Email string
+	Threshold, Amount, Cap              money.Nano
+	Fails                               int64
+	Why                                 string
+	ConsentAt, DueAt                    time.Time
+}]("payment_rules")
 
-const paymentRefunded = `(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`
-
-var (
-	paymentAdd    = sqldb.InsertRow("payments", paymentColumns, "")
-	paymentRead   = `SELECT ` + strings.Join(paymentColumns, ", ") + `, ` + paymentRefunded + ` FROM payments `
-	paymentChange = `UPDATE payments SET provider_id = $2, state = $3, paid = $4, url = $5, method_title = $6, reason = $7, problem = $8, tries = $9, updated_at = $10, ended_at = $11, due_at = $12 WHERE id = $1`
-	refundAdd     = sqldb.InsertRow("payment_refunds", refundColumns, "")
-	refundRead    = `SELECT ` + strings.Join(refundColumns, ", ") + ` FROM payment_refunds `
-	refundChange  = `UPDATE payment_refunds SET provider_id = $2, state = $3, failure = $4, tries = $5, updated_at = $6, due_at = $7 WHERE id = $1`
-	ruleRead      = `SELECT ` + strings.Join(ruleColumns, ", ") + ` FROM payment_rules `
-	ruleAdd       = sqldb.InsertRow("payment_rules", ruleColumns, ` ON CONFLICT (account) DO UPDATE SET wallet = excluded.wallet, provider = excluded.provider, state = excluded.state, payment = excluded.payment,
-		method = excluded.method, method_title = excluded.method_title, email = excluded.email, threshold = excluded.threshold, amount = excluded.amount, cap = excluded.cap,
-		fails = excluded.fails, why = excluded.why, consent_at = excluded.consent_at, due_at = excluded.due_at`)
-)
+// putRule adds a rule, or changes that of its account.
+func putRule(t *sqldb.Tx, r *payment.Rule) error {
+	_, err := rules.Put(t, r, `ON CONFLICT (account) DO UPDATE SET `+rules.Excluded("account"))
+	return err
+}
 
 // What automatic top-ups have charged, or may yet.
 const autoSum = `SELECT CAST(COALESCE(SUM(CASE WHEN paid > 0 THEN paid ELSE amount END), 0) AS BIGINT) FROM payments WHERE account = $1 AND auto AND state <> 'canceled' AND created_at >= $2`
-
-func paymentArgs(p *payment.Payment) []any {
-	return []any{p.ID, p.Account, p.Wallet, p.Provider, sqldb.OrNone(p.ProviderID), string(p.State), int64(p.Amount), int64(p.Paid), p.URL, p.ReturnURL, p.Description, p.Email, p.Save, p.Method, p.Auto,
-		p.MethodTitle, p.Reason, p.Problem, p.Tries, p.CreatedAt.UnixMicro(), p.UpdatedAt.UnixMicro(), sqldb.Micros(p.EndedAt), sqldb.Micros(p.DueAt)}
-}
-
-func scanPayment(row sqldb.Scanner) (p payment.Payment, err error) {
-	var remote sql.NullString
-	var created, updated int64
-	var ended, due sql.NullInt64
-	err = row.Scan(&p.ID, &p.Account, &p.Wallet, &p.Provider, &remote, &p.State, (*int64)(&p.Amount), (*int64)(&p.Paid), &p.URL, &p.ReturnURL, &p.Description, &p.Email, &p.Save, &p.Method,
-		&p.Auto, &p.MethodTitle, &p.Reason, &p.Problem, &p.Tries, &created, &updated, &ended, &due, (*int64)(&p.Refunded))
-	p.ProviderID = remote.String
-	p.CreatedAt, p.UpdatedAt, p.EndedAt, p.DueAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), sqldb.Moment(ended), sqldb.Moment(due)
-	return p, err
-}
-
-func refundArgs(f *payment.Refund, provider string) []any {
-	return []any{f.ID, f.Payment, f.Account, provider, sqldb.OrNone(f.ProviderID), string(f.State), int64(f.Amount), f.Reason, f.Failure, f.Actor, f.Tries, f.CreatedAt.UnixMicro(), f.UpdatedAt.UnixMicro(),
-		sqldb.Micros(f.DueAt)}
-}
-
-func scanRefund(row sqldb.Scanner) (f payment.Refund, err error) {
-	var remote sql.NullString
-	var provider string
-	var created, updated int64
-	var due sql.NullInt64
-	err = row.Scan(&f.ID, &f.Payment, &f.Account, &provider, &remote, &f.State, (*int64)(&f.Amount), &f.Reason, &f.Failure, &f.Actor, &f.Tries, &created, &updated, &due)
-	f.ProviderID = remote.String
-	f.CreatedAt, f.UpdatedAt, f.DueAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), sqldb.Moment(due)
-	return f, err
-}
-
-func ruleArgs(r *payment.Rule) []any {
-	return []any{r.Account, r.Wallet, r.Provider, string(r.State), r.Payment, r.Method, r.MethodTitle, r.Email, int64(r.Threshold), int64(r.Amount), int64(r.Cap), r.Fails, r.Why,
-		r.ConsentAt.UnixMicro(), r.DueAt.UnixMicro()}
-}
-
-func scanRule(row sqldb.Scanner) (r payment.Rule, err error) {
-	var consent, due int64
-	err = row.Scan(&r.Account, &r.Wallet, &r.Provider, &r.State, &r.Payment, &r.Method, &r.MethodTitle, &r.Email, (*int64)(&r.Threshold), (*int64)(&r.Amount), (*int64)(&r.Cap), &r.Fails, &r.Why,
-		&consent, &due)
-	r.ConsentAt, r.DueAt = time.UnixMicro(consent).UTC(), time.UnixMicro(due).UTC()
-	return r, err
-}
 
 // AddPayment is payment.Store.AddPayment.
 func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
@@ -111,11 +87,11 @@ func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.
 		if err := mayAdd(t, &p, b, rule); err != nil {
 			return err
 		}
-		if _, err := t.Exec(paymentAdd, paymentArgs(&p)...); err != nil {
+		if err := payments.Insert(t, &p); err != nil {
 			return err
 		}
 		if rule != nil {
-			if _, err := t.Exec(ruleAdd, ruleArgs(rule)...); err != nil {
+			if err := putRule(t, rule); err != nil {
 				return err
 			}
 		}
@@ -130,7 +106,7 @@ func mayAdd(t *sqldb.Tx, p *payment.Payment, b payment.Bounds, rule *payment.Rul
 	if err != nil {
 		return err
 	}
-	old, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, p.Account))
+	old, err := rules.Row(t, `WHERE account = $1`, p.Account)
 	none := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !none:
@@ -158,13 +134,13 @@ func mayAdd(t *sqldb.Tx, p *payment.Payment, b payment.Bounds, rule *payment.Rul
 
 // PaymentByID is payment.Store.PaymentByID.
 func (s *Payments) PaymentByID(ctx context.Context, id string) (p payment.Payment, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE id = $1`, id)
+	p, err = payments.Find(ctx, s.db, `WHERE id = $1`, id)
 	return p, sqldb.NoneOf("store.PaymentByID", "payment", err)
 }
 
 // PaymentOf is payment.Store.PaymentOf.
 func (s *Payments) PaymentOf(ctx context.Context, provider, providerID string) (p payment.Payment, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPayment(row); return err }, paymentRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
+	p, err = payments.Find(ctx, s.db, `WHERE provider = $1 AND provider_id = $2`, provider, providerID)
 	return p, sqldb.NoneOf("store.PaymentOf", "payment", err)
 }
 
@@ -190,7 +166,7 @@ func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Pay
 		where += ` AND account = $4`
 		args = append(args, q.Account)
 	}
-	return sqldb.List(ctx, s.db, "store.Payments", scanPayment, paymentRead+where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
+	return payments.List(ctx, s.db, "store.Payments", where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
 }
 
 // Unanswered is payment.Store.Unanswered.
@@ -213,7 +189,7 @@ func bring(t *sqldb.Tx, o *payment.Outcome, now time.Time) error {
 		}
 	}
 	if o.Rule != nil {
-		if _, err := t.Exec(ruleAdd, ruleArgs(o.Rule)...); err != nil {
+		if err := putRule(t, o.Rule); err != nil {
 			return err
 		}
 	}
@@ -235,11 +211,11 @@ func (s *Payments) UpdatePayment(ctx context.Context, id string, now time.Time, 
 		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
 			return err
 		}
-		if p, err = scanPayment(t.Row(paymentRead+`WHERE id = $1`, id)); err != nil {
+		if p, err = payments.Row(t, `WHERE id = $1`, id); err != nil {
 			return sqldb.NoneOf("store.UpdatePayment", "payment", err)
 		}
 		var rule *payment.Rule
-		switch r, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, p.Account)); {
+		switch r, err := rules.Row(t, `WHERE account = $1`, p.Account); {
 		case err == nil:
 			rule = &r
 		case !errors.Is(err, sql.ErrNoRows):
@@ -250,8 +226,7 @@ func (s *Payments) UpdatePayment(ctx context.Context, id string, now time.Time, 
 			return err
 		}
 		p.UpdatedAt = now.UTC().Truncate(time.Microsecond)
-		_, err = t.Exec(paymentChange, p.ID, sqldb.OrNone(p.ProviderID), string(p.State), int64(p.Paid), p.URL, p.MethodTitle, p.Reason, p.Problem, p.Tries, p.UpdatedAt.UnixMicro(), sqldb.Micros(p.EndedAt), sqldb.Micros(p.DueAt))
-		if err != nil {
+		if err := payments.Update(t, &p, "id; provider_id, state, paid, url, method_title, reason, problem, tries, updated_at, ended_at, due_at"); err != nil {
 			return err
 		}
 		return bring(t, &o, now)
@@ -315,7 +290,7 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
 			return err
 		}
-		switch old, err := scanRefund(t.Row(refundRead+`WHERE id = $1`, f.ID)); {
+		switch old, err := refunds.Row(t, `WHERE id = $1`, f.ID); {
 		case err == nil && (old.Payment != f.Payment || old.Amount != f.Amount):
 			return fault.New(fault.Conflict, "store.AddRefund", "This reference refunded something else.")
 		case err == nil:
@@ -324,14 +299,14 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 		case !errors.Is(err, sql.ErrNoRows):
 			return err
 		}
-		now, err := scanPayment(t.Row(paymentRead+`WHERE id = $1`, p.ID))
+		now, err := payments.Row(t, `WHERE id = $1`, p.ID)
 		if err != nil {
 			return err
 		}
 		if now.State != payment.Succeeded || f.Amount > now.Paid-now.Refunded {
 			return ledgerdb.Unfit("amount", "Only %s rubles of the payment of %s are left to refund.", now.Paid-now.Refunded, now.Paid)
 		}
-		if _, err := t.Exec(refundAdd, refundArgs(&f, p.Provider)...); err != nil {
+		if err := refunds.Insert(t, &f, "provider", p.Provider); err != nil {
 			return err
 		}
 		done = f
@@ -345,19 +320,19 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 
 // RefundByID is payment.Store.RefundByID.
 func (s *Payments) RefundByID(ctx context.Context, id string) (f payment.Refund, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE id = $1`, id)
+	f, err = refunds.Find(ctx, s.db, `WHERE id = $1`, id)
 	return f, sqldb.NoneOf("store.RefundByID", "refund", err)
 }
 
 // RefundOf is payment.Store.RefundOf.
 func (s *Payments) RefundOf(ctx context.Context, provider, providerID string) (f payment.Refund, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { f, err = scanRefund(row); return err }, refundRead+`WHERE provider = $1 AND provider_id = $2`, provider, providerID)
+	f, err = refunds.Find(ctx, s.db, `WHERE provider = $1 AND provider_id = $2`, provider, providerID)
 	return f, sqldb.NoneOf("store.RefundOf", "refund", err)
 }
 
 // PaymentRefunds lists the refunds of a payment, oldest first.
 func (s *Payments) PaymentRefunds(ctx context.Context, id string) ([]payment.Refund, error) {
-	return sqldb.List(ctx, s.db, "store.PaymentRefunds", scanRefund, refundRead+`WHERE payment = $1 ORDER BY created_at, id`, id)
+	return refunds.List(ctx, s.db, "store.PaymentRefunds", `WHERE payment = $1 ORDER BY created_at, id`, id)
 }
 
 // UpdateRefund is payment.Store.UpdateRefund.
@@ -374,10 +349,10 @@ func (s *Payments) UpdateRefund(ctx context.Context, id string, now time.Time, c
 		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
 			return err
 		}
-		if f, err = scanRefund(t.Row(refundRead+`WHERE id = $1`, id)); err != nil {
+		if f, err = refunds.Row(t, `WHERE id = $1`, id); err != nil {
 			return err
 		}
-		of, err := scanPayment(t.Row(paymentRead+`WHERE id = $1`, p.ID))
+		of, err := payments.Row(t, `WHERE id = $1`, p.ID)
 		if err != nil {
 			return err
 		}
@@ -386,7 +361,7 @@ func (s *Payments) UpdateRefund(ctx context.Context, id string, now time.Time, c
 			return err
 		}
 		f.UpdatedAt = now.UTC().Truncate(time.Microsecond)
-		if _, err := t.Exec(refundChange, f.ID, sqldb.OrNone(f.ProviderID), string(f.State), f.Failure, f.Tries, f.UpdatedAt.UnixMicro(), sqldb.Micros(f.DueAt)); err != nil {
+		if err := refunds.Update(t, &f, "id; provider_id, state, failure, tries, updated_at, due_at"); err != nil {
 			return err
 		}
 		return bring(t, &o, now)
@@ -416,7 +391,7 @@ func (s *Payments) ClaimRefunds(ctx context.Context, now, until time.Time, n int
 
 // RuleOf is payment.Store.RuleOf.
 func (s *Payments) RuleOf(ctx context.Context, account string) (r payment.Rule, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { r, err = scanRule(row); return err }, ruleRead+`WHERE account = $1`, account)
+	r, err = rules.Find(ctx, s.db, `WHERE account = $1`, account)
 	return r, sqldb.NoneOf("store.RuleOf", "consent to automatic top-ups", err)
 }
 
@@ -430,7 +405,7 @@ func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time
 		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
 			return err
 		}
-		r, err := scanRule(t.Row(ruleRead+`WHERE account = $1`, account))
+		r, err := rules.Row(t, `WHERE account = $1`, account)
 		if err != nil {
 			return sqldb.NoneOf("store.ChangeRule", "consent to automatic top-ups", err)
 		}
@@ -441,7 +416,7 @@ func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time
 		if next == nil {
 			_, err = t.Exec(`DELETE FROM payment_rules WHERE account = $1`, account)
 		} else {
-			_, err = t.Exec(ruleAdd, ruleArgs(next)...)
+			err = putRule(t, next)
 		}
 		if err != nil || e.Action == "" {
 			return err
@@ -452,7 +427,7 @@ func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time
 
 // DueRules is payment.Store.DueRules.
 func (s *Payments) DueRules(ctx context.Context, now time.Time, n int) ([]payment.Rule, error) {
-	return sqldb.List(ctx, s.db, "store.DueRules", scanRule, `SELECT r.`+strings.Join(ruleColumns, ", r.")+` FROM payment_rules r JOIN wallets w ON w.id = r.wallet JOIN users u ON u.id = r.account
+	return sqldb.List(ctx, s.db, "store.DueRules", rules.Scan, `SELECT `+rules.Of("r")+` FROM payment_rules r JOIN wallets w ON w.id = r.wallet JOIN users u ON u.id = r.account
 		WHERE r.state = 'active' AND r.due_at <= $1 AND w.credited - w.charged < r.threshold AND NOT u.disabled ORDER BY r.due_at LIMIT $2`, now.UnixMicro(), n)
 }
 

@@ -12,45 +12,45 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqldb"
 	"weir/internal/voucher"
 )
 
+var vouchers = sqldb.Map[voucher.Batch, struct {
+	ID                   string
+	Amount               money.Nano
+	Codes, Uses          int64
+	Note, Actor          string
+	CreatedAt            time.Time
+	ExpiresAt, RevokedAt time.Time `db:",null"`
+	Redeemed             int64
+}]("voucher_batches", sqldb.Computed[voucher.Batch]("redeemed", countRedeemed))
+
+const countRedeemed = `(SELECT COUNT(*) FROM voucher_redemptions r WHERE r.batch = voucher_batches.id)`
+
 var (
-	voucherColumns = []string{"id", "amount", "codes", "uses", "note", "actor", "created_at", "expires_at", "revoked_at"}
-	voucherAdd     = sqldb.InsertRow("voucher_batches", voucherColumns, "")
-	voucherRead    = `SELECT ` + strings.Join(voucherColumns, ", ") + `, (SELECT COUNT(*) FROM voucher_redemptions r WHERE r.batch = voucher_batches.id) FROM voucher_batches `
-	voucherTerms   = `SELECT ` + strings.Join(voucherColumns, ", ") + `, 0 FROM voucher_batches ` // without a count of all who were there before
-	redemptionRead = `SELECT batch, account, code, wallet, amount, at FROM voucher_redemptions `
-	redemptionAdd  = sqldb.InsertRow("voucher_redemptions", []string{"batch", "account", "code", "wallet", "amount", "at"}, "")
-	voucherCodes   = sqldb.Table{Name: "voucher_codes", Columns: []string{"hash", "batch", "used"}}
+	voucherTerms = strings.Replace(vouchers.Select, countRedeemed, "0", 1) // without a count of all who were there before
+	voucherCodes = sqldb.Table{Name: "voucher_codes", Columns: []string{"hash", "batch", "used"}}
 )
 
-func scanVouchers(row sqldb.Scanner) (b voucher.Batch, err error) {
-	var created int64
-	var expires, revoked sql.NullInt64
-	err = row.Scan(&b.ID, (*int64)(&b.Amount), &b.Codes, &b.Uses, &b.Note, &b.Actor, &created, &expires, &revoked, &b.Redeemed)
-	b.CreatedAt, b.ExpiresAt, b.RevokedAt = time.UnixMicro(created).UTC(), sqldb.Moment(expires), sqldb.Moment(revoked)
-	return b, err
-}
-
-func scanRedemption(row sqldb.Scanner) (r voucher.Redemption, err error) {
-	var code string
-	var at int64
-	if err = row.Scan(&r.Batch, &r.Account, &code, &r.Wallet, (*int64)(&r.Amount), &at); err != nil {
-		return r, err
-	}
-	r.At = time.UnixMicro(at).UTC()
-	_, err = hex.Decode(r.Code[:], []byte(code))
-	return r, err
-}
+var redemptions = sqldb.Map[voucher.Redemption, struct {
+	Batch, Account string
+	Code           []byte
+	Wallet         string
+	Amount         money.Nano
+	At             time.Time
+}]("voucher_redemptions", sqldb.Encoded("code", func(r *voucher.Redemption) any { return r.Code.String() }, func(r *voucher.Redemption, code []byte) error {
+	_, err := hex.Decode(r.Code[:], code)
+	return err
+}))
 
 // AddVouchers is voucher.Store.AddVouchers.
 func (s *Payments) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey.Sum, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if _, err := t.Exec(voucherAdd, b.ID, int64(b.Amount), b.Codes, b.Uses, b.Note, b.Actor, b.CreatedAt.UnixMicro(), sqldb.Micros(b.ExpiresAt), sqldb.Micros(b.RevokedAt)); err != nil {
+		if err := vouchers.Insert(t, &b); err != nil {
 			return err
 		}
 		if err := t.Insert(&voucherCodes, len(codes), func(args []any, i int) []any { return append(args, codes[i].String(), b.ID, int64(0)) }); err != nil {
@@ -62,7 +62,7 @@ func (s *Payments) AddVouchers(ctx context.Context, b voucher.Batch, codes []api
 
 // VoucherBatch is voucher.Store.VoucherBatch.
 func (s *Payments) VoucherBatch(ctx context.Context, id string) (b voucher.Batch, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { b, err = scanVouchers(row); return err }, voucherRead+`WHERE id = $1`, id)
+	b, err = vouchers.Find(ctx, s.db, `WHERE id = $1`, id)
 	return b, sqldb.NoneOf("store.VoucherBatch", "batch of vouchers", err)
 }
 
@@ -76,7 +76,7 @@ func (s *Payments) VoucherBatches(ctx context.Context, before string, limit int)
 		}
 		at, id = last.CreatedAt.UnixMicro(), last.ID
 	}
-	return sqldb.List(ctx, s.db, "store.VoucherBatches", scanVouchers, voucherRead+`WHERE created_at < $1 OR created_at = $1 AND id < $2 ORDER BY created_at DESC, id DESC LIMIT $3`, at, id, limit)
+	return vouchers.List(ctx, s.db, "store.VoucherBatches", `WHERE created_at < $1 OR created_at = $1 AND id < $2 ORDER BY created_at DESC, id DESC LIMIT $3`, at, id, limit)
 }
 
 // RevokeVouchers is voucher.Store.RevokeVouchers.
@@ -86,7 +86,7 @@ func (s *Payments) RevokeVouchers(ctx context.Context, id string, now time.Time,
 		if err := t.LockedRow(`SELECT codes FROM voucher_batches WHERE id = $1`, id).Scan(&some); err != nil { // redemptions under way end before
 			return sqldb.NoneOf("store.RevokeVouchers", "batch of vouchers", err)
 		}
-		if b, err = scanVouchers(t.Row(voucherRead+`WHERE id = $1`, id)); err != nil || !b.RevokedAt.IsZero() {
+		if b, err = vouchers.Row(t, `WHERE id = $1`, id); err != nil || !b.RevokedAt.IsZero() {
 			return err
 		}
 		b.RevokedAt = now.UTC().Truncate(time.Microsecond)
@@ -126,10 +126,10 @@ func (s *Payments) RedeemVoucher(ctx context.Context, r voucher.Redemption, deci
 		if err := t.Row(`SELECT used FROM voucher_codes WHERE hash = $1`, code).Scan(&of.Used); err != nil {
 			return err
 		}
-		if of.Batch, err = scanVouchers(t.Row(voucherTerms+`WHERE id = $1`, id)); err != nil {
+		if of.Batch, err = vouchers.Scan(t.Row(voucherTerms+`WHERE id = $1`, id)); err != nil {
 			return err
 		}
-		switch prior, err := scanRedemption(t.Row(redemptionRead+`WHERE batch = $1 AND account = $2`, id, r.Account)); {
+		switch prior, err := redemptions.Row(t, `WHERE batch = $1 AND account = $2`, id, r.Account); {
 		case err == nil:
 			of.Prior = &prior
 		case !errors.Is(err, sql.ErrNoRows):
@@ -147,7 +147,7 @@ func (s *Payments) RedeemVoucher(ctx context.Context, r voucher.Redemption, deci
 		if err := t.One(`UPDATE voucher_codes SET used = used + 1 WHERE hash = $1 AND used < $2`, code, of.Batch.Uses); err != nil {
 			return err
 		}
-		if _, err := t.Exec(redemptionAdd, r.Batch, r.Account, code, r.Wallet, int64(r.Amount), r.At.UnixMicro()); err != nil {
+		if err := redemptions.Insert(t, &r); err != nil {
 			return err
 		}
 		posted, err := ledgerdb.Post(t, post)
