@@ -15,37 +15,31 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-const providerKeyRead = `SELECT id, user_id, provider, placement, off, sealed, last4, created_at, changed_at, used_at, failure, failure_status, failed_at FROM provider_keys`
-
-func scanProviderKey(row sqldb.Scanner) (k ownkey.Key, err error) {
-	var created, changed, off int64
-	var used, failed sql.NullInt64
-	var order string
-	err = row.Scan(&k.ID, &k.User, &k.Provider, &order, &off, &k.Sealed, &k.Last4, &created, &changed, &used, &k.Failure.Code, &k.Failure.Status, &failed)
-	k.Order, k.Off = routing.OwnOrder(order), off != 0
-	k.CreatedAt, k.ChangedAt = time.UnixMicro(created).UTC(), time.UnixMicro(changed).UTC()
-	k.UsedAt, k.Failure.At = sqldb.Moment(used), sqldb.Moment(failed)
-	if len(k.Sealed) == 0 {
-		k.Sealed = nil
+var providerKeys = sqldb.Map[ownkey.Key, struct {
+	ID                   string
+	User                 string `db:"user_id"`
+	Provider             string
+	Order                routing.OwnOrder `db:"placement"`
+	Off                  bool             `db:",number"`
+	Sealed               []byte           `db:",null"`
+	Last4                string
+	CreatedAt, ChangedAt time.Time
+	UsedAt               time.Time `db:",null"`
+	Failure              struct {
+		Code   string    `db:"failure"`
+		Status int       `db:"failure_status"`
+		At     time.Time `db:"failed_at,null"`
 	}
-	return k, err
-}
-
-func oneIf(set bool) int64 {
-	if set {
-		return 1
-	}
-	return 0
-}
+}]("provider_keys")
 
 // ProviderKeys is ownkey.Store.ProviderKeys.
 func (s *Accounts) ProviderKeys(ctx context.Context, user string) ([]ownkey.Key, error) {
-	return sqldb.List(ctx, s.db, "store.ProviderKeys", scanProviderKey, providerKeyRead+` WHERE user_id = $1 ORDER BY provider`, user)
+	return providerKeys.List(ctx, s.db, "store.ProviderKeys", `WHERE user_id = $1 ORDER BY provider`, user)
 }
 
 // ProviderKey is ownkey.Store.ProviderKey.
 func (s *Accounts) ProviderKey(ctx context.Context, user, id string) (k ownkey.Key, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { k, err = scanProviderKey(row); return err }, providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id)
+	k, err = providerKeys.Find(ctx, s.db, `WHERE user_id = $1 AND id = $2`, user, id)
 	return k, sqldb.NoneOf("store.ProviderKey", "provider key", err)
 }
 
@@ -60,7 +54,7 @@ func (s *Accounts) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e
 		if err := t.Row(`SELECT COUNT(*) FROM provider_keys WHERE user_id = $1`, k.User).Scan(&have); err != nil {
 			return err
 		}
-		old, err := scanProviderKey(t.Row(providerKeyRead+` WHERE user_id = $1 AND provider = $2`, k.User, k.Provider))
+		old, err := providerKeys.Row(t, `WHERE user_id = $1 AND provider = $2`, k.User, k.Provider)
 		switch {
 		case err == nil:
 			return fault.Newf(fault.Conflict, op, "There is a key of this provider already (%s). Change that one.", old.ID)
@@ -69,9 +63,7 @@ func (s *Accounts) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e
 		case have >= most:
 			return fault.Newf(fault.Invalid, op, "An account may have %d provider keys. Remove one that is not used.", most)
 		}
-		_, err = t.Exec(`INSERT INTO provider_keys (id, user_id, provider, placement, off, sealed, last4, created_at, changed_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			k.ID, k.User, k.Provider, string(k.Order), oneIf(k.Off), k.Sealed, k.Last4, k.CreatedAt.UnixMicro(), k.ChangedAt.UnixMicro())
-		if err != nil {
+		if err := providerKeys.Insert(t, &k); err != nil {
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.ProviderKeys, k.User), auditdb.Record(t, e, k.CreatedAt))
@@ -82,7 +74,7 @@ func (s *Accounts) AddProviderKey(ctx context.Context, k ownkey.Key, most int, e
 func (s *Accounts) ChangeProviderKey(ctx context.Context, user, id string, c ownkey.Change, now time.Time, e audit.Event) (k ownkey.Key, err error) {
 	const op = "store.ChangeProviderKey"
 	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		k, err = scanProviderKey(t.LockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
+		k, err = providerKeys.LockedRow(t, `WHERE user_id = $1 AND id = $2`, user, id)
 		if err != nil {
 			return sqldb.NoneOf(op, "provider key", err)
 		}
@@ -95,9 +87,7 @@ func (s *Accounts) ChangeProviderKey(ctx context.Context, user, id string, c own
 		if c.Sealed != nil {
 			k.Sealed, k.Last4, k.ChangedAt, k.UsedAt, k.Failure = c.Sealed, c.Last4, now.UTC().Truncate(time.Microsecond), time.Time{}, ownkey.Failure{}
 		}
-		_, err = t.Exec(`UPDATE provider_keys SET placement = $1, off = $2, sealed = $3, last4 = $4, changed_at = $5, used_at = $6, failure = $7, failure_status = $8, failed_at = $9 WHERE id = $10`,
-			string(k.Order), oneIf(k.Off), k.Sealed, k.Last4, k.ChangedAt.UnixMicro(), sqldb.Micros(k.UsedAt), k.Failure.Code, k.Failure.Status, sqldb.Micros(k.Failure.At), k.ID)
-		if err != nil {
+		if err := providerKeys.Update(t, &k, "id; placement, off, sealed, last4, changed_at, used_at, failure, failure_status, failed_at"); err != nil {
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.ProviderKeys, user), auditdb.Record(t, e, now))
@@ -108,7 +98,7 @@ func (s *Accounts) ChangeProviderKey(ctx context.Context, user, id string, c own
 // RemoveProviderKey is ownkey.Store.RemoveProviderKey.
 func (s *Accounts) RemoveProviderKey(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		k, err := scanProviderKey(t.LockedRow(providerKeyRead+` WHERE user_id = $1 AND id = $2`, user, id))
+		k, err := providerKeys.LockedRow(t, `WHERE user_id = $1 AND id = $2`, user, id)
 		if err != nil {
 			return sqldb.NoneOf("store.RemoveProviderKey", "provider key", err)
 		}
@@ -135,7 +125,7 @@ func (s *Accounts) NoteProviderKey(ctx context.Context, id string, changed, used
 
 // AllProviderKeys is ownkey.Store.AllProviderKeys.
 func (s *Accounts) AllProviderKeys(ctx context.Context) ([]ownkey.Key, error) {
-	return sqldb.List(ctx, s.db, "store.AllProviderKeys", scanProviderKey, providerKeyRead+` WHERE sealed IS NOT NULL ORDER BY id`)
+	return providerKeys.List(ctx, s.db, "store.AllProviderKeys", `WHERE sealed IS NOT NULL ORDER BY id`)
 }
 
 // RewrapProviderKey is ownkey.Store.RewrapProviderKey.

@@ -61,9 +61,7 @@ func (s *People) AddLogin(ctx context.Context, l auth.Login, use string, events 
 }
 
 func insertLogin(t *sqldb.Tx, l *auth.Login) error {
-	err := t.AddNew("store.AddLogin", "This address or this user has a login already.",
-		`INSERT INTO logins (user_id, email, password, confirmed, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $5)`,
-		l.User, sqldb.OrNone(l.Email), l.Password, l.Confirmed, l.CreatedAt.UnixMicro())
+	err := logins.AddNew(t, "store.AddLogin", "This address or this user has a login already.", l, "updated_at", l.CreatedAt.UnixMicro())
 	if err != nil {
 		return err
 	}
@@ -72,8 +70,7 @@ func insertLogin(t *sqldb.Tx, l *auth.Login) error {
 }
 
 func insertIdentity(t *sqldb.Tx, i *auth.Identity) error {
-	return t.AddNew("store.AddIdentity", "This identity belongs to an account already.",
-		`INSERT INTO identities (issuer, subject, user_id, email, created_at) VALUES ($1, $2, $3, $4, $5)`, i.Issuer, i.Subject, i.User, i.Email, i.CreatedAt.UnixMicro())
+	return identities.AddNew(t, "store.AddIdentity", "This identity belongs to an account already.", i)
 }
 
 // useToken deletes a token that must still be there; "" for none.
@@ -105,18 +102,16 @@ func (s *People) PersonOf(ctx context.Context, user string) (p auth.Person, err 
 	return p, sqldb.NoUser("store.PersonOf", err)
 }
 
-const loginColumns = `user_id, email, password, confirmed, created_at`
-
-func scanLogin(row sqldb.Scanner) (l auth.Login, err error) {
-	var created int64
-	var email sql.NullString
-	err = row.Scan(&l.User, &email, &l.Password, &l.Confirmed, &created)
-	l.Email, l.CreatedAt = email.String, time.UnixMicro(created).UTC()
-	return l, err
-}
+var logins = sqldb.Map[auth.Login, struct {
+	User      string `db:"user_id"`
+	Email     string `db:",null"`
+	Password  string
+	Confirmed bool
+	CreatedAt time.Time
+}]("logins")
 
 func (s *People) login(ctx context.Context, op, where, value string) (l auth.Login, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { l, err = scanLogin(row); return err }, `SELECT `+loginColumns+` FROM logins WHERE `+where+` = $1`, value)
+	l, err = logins.Find(ctx, s.db, `WHERE `+where+` = $1`, value)
 	return l, sqldb.Missing(op, "There is no such login.", err)
 }
 
@@ -248,8 +243,7 @@ func (s *People) SetWebKey(ctx context.Context, user, before, hash string) (done
 
 // FirstAdministrator is person.Store.FirstAdministrator.
 func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSignIn bool, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { u, err = scanUser(row); return err },
-		`SELECT `+userColumns+` FROM users WHERE role = $1 AND NOT disabled ORDER BY created_at, id LIMIT 1`, string(apikey.Administrator))
+	u, err = users.Find(ctx, s.db, `WHERE role = $1 AND NOT disabled ORDER BY created_at, id LIMIT 1`, string(apikey.Administrator))
 	if err != nil {
 		return u, false, sqldb.NoUser("store.FirstAdministrator", err)
 	}
@@ -262,12 +256,10 @@ func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSig
 // AddSession is person.Store.AddSession.
 func (s *People) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`INSERT INTO sessions (hash, id, user_id, method, created_at, proved_at, seen_at, expires_at, address, agent) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-			n.Hash, n.ID, n.User, n.Method, n.CreatedAt.UnixMicro(), n.ProvedAt.UnixMicro(), n.SeenAt.UnixMicro(), n.ExpiresAt.UnixMicro(), n.Address, n.Agent)
-		if err != nil {
+		if err := sessions.Insert(t, &n); err != nil {
 			return err
 		}
-		_, err = t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 AND hash NOT IN
+		_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 AND hash NOT IN
 			(SELECT hash FROM sessions WHERE user_id = $1 AND hash <> $2 ORDER BY seen_at DESC, hash LIMIT $3)`, n.User, n.Hash, most-1)
 		if err != nil {
 			return err
@@ -276,26 +268,20 @@ func (s *People) AddSession(ctx context.Context, n auth.Session, most int, e aud
 	})
 }
 
-const sessionColumns = `s.id, s.hash, s.user_id, s.method, s.created_at, s.proved_at, s.seen_at, s.expires_at, s.address, s.agent`
-
-// sessionFields are where the columns of a session go; end sets the times.
-func sessionFields(n *auth.Session) (fields []any, end func()) {
-	var times [4]int64
-	return []any{&n.ID, &n.Hash, &n.User, &n.Method, &times[0], &times[1], &times[2], &times[3], &n.Address, &n.Agent}, func() {
-		for i, at := range []*time.Time{&n.CreatedAt, &n.ProvedAt, &n.SeenAt, &n.ExpiresAt} {
-			*at = time.UnixMicro(times[i]).UTC()
-		}
-	}
-}
+var sessions = sqldb.Map[auth.Session, struct {
+	ID, Hash                               string
+	User                                   string `db:"user_id"`
+	Method                                 string
+	CreatedAt, ProvedAt, SeenAt, ExpiresAt time.Time
+	Address, Agent                         string
+}]("sessions")
 
 // SessionBy is person.Store.SessionBy.
 func (s *People) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		fields, end := sessionFields(&n)
-		p, err = scanPerson(row, fields...)
-		end()
+		p, err = scanPerson(row, sessions.Into(&n)...)
 		return err
-	}, `SELECT `+sessionColumns+`, `+personColumns+` FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id WHERE s.hash = $1`, hash)
+	}, `SELECT `+sessions.Of("s")+`, `+personColumns+` FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id WHERE s.hash = $1`, hash)
 	return n, p, noSession("store.SessionBy", err)
 }
 
@@ -312,12 +298,7 @@ func (s *People) TouchSession(ctx context.Context, hash string, at time.Time, pr
 
 // SessionsOf is person.Store.SessionsOf.
 func (s *People) SessionsOf(ctx context.Context, user string, now time.Time) ([]auth.Session, error) {
-	return sqldb.List(ctx, s.db, "store.SessionsOf", func(row sqldb.Scanner) (n auth.Session, err error) {
-		fields, end := sessionFields(&n)
-		err = row.Scan(fields...)
-		end()
-		return n, err
-	}, `SELECT `+sessionColumns+` FROM sessions s WHERE s.user_id = $1 AND s.expires_at > $2 ORDER BY s.seen_at DESC, s.id`, user, now.UnixMicro())
+	return sessions.List(ctx, s.db, "store.SessionsOf", `WHERE user_id = $1 AND expires_at > $2 ORDER BY seen_at DESC, id`, user, now.UnixMicro())
 }
 
 // EndSession is person.Store.EndSession.
@@ -376,31 +357,28 @@ func (s *People) AddToken(ctx context.Context, n auth.Token, most int, events ..
 }
 
 func insertToken(t *sqldb.Tx, n *auth.Token) error {
-	_, err := t.Exec(`INSERT INTO tokens (hash, id, kind, user_id, email, role, note, data, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		n.Hash, n.ID, n.Kind, n.User, n.Email, string(n.Role), n.Note, n.Data, n.CreatedAt.UnixMicro(), n.ExpiresAt.UnixMicro())
-	return err
+	return tokens.Insert(t, n)
 }
 
-const linkColumns = `hash, id, kind, user_id, email, role, note, data, created_at, expires_at`
-
-func scanToken(row sqldb.Scanner) (n auth.Token, err error) {
-	var created, expires int64
-	err = row.Scan(&n.Hash, &n.ID, &n.Kind, &n.User, &n.Email, &n.Role, &n.Note, &n.Data, &created, &expires)
-	n.CreatedAt, n.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
-	return n, err
-}
+var tokens = sqldb.Map[auth.Token, struct {
+	Hash, ID, Kind       string
+	User                 string `db:"user_id"`
+	Email                string
+	Role                 apikey.Role
+	Note, Data           string
+	CreatedAt, ExpiresAt time.Time
+}]("tokens")
 
 // TokenBy is person.Store.TokenBy.
 func (s *People) TokenBy(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { n, err = scanToken(row); return err },
-		`SELECT `+linkColumns+` FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
+	n, err = tokens.Find(ctx, s.db, `WHERE hash = $1 AND kind = $2 AND expires_at > $3`, hash, kind, now.UnixMicro())
 	return n, noToken("store.TokenBy", err)
 }
 
 // UseToken is person.Store.UseToken.
 func (s *People) UseToken(ctx context.Context, kind, hash string, now time.Time) (n auth.Token, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		n, err = scanToken(t.Row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+linkColumns, hash, kind, now.UnixMicro()))
+		n, err = tokens.Scan(t.Row(`DELETE FROM tokens WHERE hash = $1 AND kind = $2 AND expires_at > $3 RETURNING `+tokens.Names, hash, kind, now.UnixMicro()))
 		return noToken("store.UseToken", err)
 	})
 	return n, err
@@ -408,7 +386,7 @@ func (s *People) UseToken(ctx context.Context, kind, hash string, now time.Time)
 
 // Tokens is person.Store.Tokens.
 func (s *People) Tokens(ctx context.Context, kind string, now time.Time) ([]auth.Token, error) {
-	return sqldb.List(ctx, s.db, "store.Tokens", scanToken, `SELECT `+linkColumns+` FROM tokens WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
+	return tokens.List(ctx, s.db, "store.Tokens", `WHERE kind = $1 AND expires_at > $2 ORDER BY created_at DESC, id LIMIT 1000`, kind, now.UnixMicro())
 }
 
 // DeleteToken is person.Store.DeleteToken.
@@ -456,33 +434,29 @@ func (s *People) AddPasskey(ctx context.Context, p auth.Passkey, most int, e aud
 		if have >= most {
 			return fault.Newf(fault.Invalid, "store.AddPasskey", "An account may have %d passkeys. Remove one that is not used.", most)
 		}
-		err := t.AddNew("store.AddPasskey", "This passkey belongs to an account already.",
-			`INSERT INTO passkeys (id, user_id, name, data, created_at) VALUES ($1, $2, $3, $4, $5)`, p.ID, p.User, p.Name, p.Data, p.CreatedAt.UnixMicro())
-		if err != nil {
+		if err := passkeys.AddNew(t, "store.AddPasskey", "This passkey belongs to an account already.", &p); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, p.CreatedAt)
 	})
 }
 
-const deviceColumns = `id, user_id, name, data, created_at, used_at`
-
-func scanPasskey(row sqldb.Scanner) (p auth.Passkey, err error) {
-	var created int64
-	var used sql.NullInt64
-	err = row.Scan(&p.ID, &p.User, &p.Name, &p.Data, &created, &used)
-	p.CreatedAt, p.UsedAt = time.UnixMicro(created).UTC(), sqldb.Moment(used)
-	return p, err
-}
+var passkeys = sqldb.Map[auth.Passkey, struct {
+	ID         string
+	User       string `db:"user_id"`
+	Name, Data string
+	CreatedAt  time.Time
+	UsedAt     time.Time `db:",null"`
+}]("passkeys")
 
 // PasskeysOf is person.Store.PasskeysOf.
 func (s *People) PasskeysOf(ctx context.Context, user string) ([]auth.Passkey, error) {
-	return sqldb.List(ctx, s.db, "store.PasskeysOf", scanPasskey, `SELECT `+deviceColumns+` FROM passkeys WHERE user_id = $1 ORDER BY created_at, id`, user)
+	return passkeys.List(ctx, s.db, "store.PasskeysOf", `WHERE user_id = $1 ORDER BY created_at, id`, user)
 }
 
 // PasskeyBy is person.Store.PasskeyBy.
 func (s *People) PasskeyBy(ctx context.Context, id string) (p auth.Passkey, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPasskey(row); return err }, `SELECT `+deviceColumns+` FROM passkeys WHERE id = $1`, id)
+	p, err = passkeys.Find(ctx, s.db, `WHERE id = $1`, id)
 	return p, noPasskey("store.PasskeyBy", err)
 }
 
@@ -578,25 +552,22 @@ func (s *People) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event
 	})
 }
 
-const identityColumns = `issuer, subject, user_id, email, created_at`
-
-func scanIdentity(row sqldb.Scanner) (i auth.Identity, err error) {
-	var created int64
-	err = row.Scan(&i.Issuer, &i.Subject, &i.User, &i.Email, &created)
-	i.CreatedAt = time.UnixMicro(created).UTC()
-	return i, err
-}
+var identities = sqldb.Map[auth.Identity, struct {
+	Issuer, Subject string
+	User            string `db:"user_id"`
+	Email           string
+	CreatedAt       time.Time
+}]("identities")
 
 // IdentityBy is person.Store.IdentityBy.
 func (s *People) IdentityBy(ctx context.Context, issuer, subject string) (i auth.Identity, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { i, err = scanIdentity(row); return err },
-		`SELECT `+identityColumns+` FROM identities WHERE issuer = $1 AND subject = $2`, issuer, subject)
+	i, err = identities.Find(ctx, s.db, `WHERE issuer = $1 AND subject = $2`, issuer, subject)
 	return i, sqldb.Missing("store.IdentityBy", "There is no such identity.", err)
 }
 
 // IdentitiesOf is person.Store.IdentitiesOf.
 func (s *People) IdentitiesOf(ctx context.Context, user string) ([]auth.Identity, error) {
-	return sqldb.List(ctx, s.db, "store.IdentitiesOf", scanIdentity, `SELECT `+identityColumns+` FROM identities WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
+	return identities.List(ctx, s.db, "store.IdentitiesOf", `WHERE user_id = $1 ORDER BY created_at, issuer, subject`, user)
 }
 
 // DeleteIdentity is person.Store.DeleteIdentity.

@@ -45,22 +45,27 @@ func insertUser(t *sqldb.Tx, u account.User) error {
 	if err := ledgerdb.InsertWallet(t, u.Wallet, u.CreatedAt); err != nil {
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO users (id, name, wallet, role, disabled, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		u.ID, u.Name, u.Wallet, string(cmp.Or(u.Role, apikey.User)), u.Disabled, u.CreatedAt.UnixMicro(), u.CreatedAt.UnixMicro())
-	return err
+	u.Role = cmp.Or(u.Role, apikey.User)
+	return users.Insert(t, &u, "updated_at", u.CreatedAt.UnixMicro())
 }
 
-const userColumns = `id, name, wallet, role, disabled, preferences, language, theme, created_at`
+var users = sqldb.Map[account.User, struct {
+	ID, Name, Wallet             string
+	Role                         apikey.Role
+	Disabled                     bool
+	Preferences, Language, Theme string
+	CreatedAt                    time.Time
+}]("users")
 
 // UserByID finds a user. It fails with fault.NotFound.
 func (s *Accounts) UserByID(ctx context.Context, id string) (u account.User, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { u, err = scanUser(row); return err }, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	u, err = users.Find(ctx, s.db, `WHERE id = $1`, id)
 	return u, sqldb.NoUser("store.UserByID", err)
 }
 
 // ListUsers lists all users, oldest first.
 func (s *Accounts) ListUsers(ctx context.Context) ([]account.User, error) {
-	return sqldb.List(ctx, s.db, "store.ListUsers", scanUser, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`)
+	return users.List(ctx, s.db, "store.ListUsers", `ORDER BY created_at, id`)
 }
 
 // SetUserDisabled fails with fault.NotFound.
@@ -112,8 +117,8 @@ func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.
 		if err := t.LockTable("users"); err != nil {
 			return err
 		}
-		var users int
-		if err := t.Row(`SELECT COUNT(*) FROM users`).Scan(&users); err != nil || users > 0 {
+		var have int
+		if err := t.Row(`SELECT COUNT(*) FROM users`).Scan(&have); err != nil || have > 0 {
 			return err
 		}
 		if err := insertUser(t, u); err != nil {
@@ -133,13 +138,6 @@ func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.
 		return nil
 	})
 	return done && err == nil, err
-}
-
-func scanUser(row sqldb.Scanner) (u account.User, err error) {
-	var created int64
-	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &u.Preferences, &u.Language, &u.Theme, &created)
-	u.CreatedAt = time.UnixMicro(created).UTC()
-	return u, err
 }
 
 // Audit appends an event that has no other change in this package.

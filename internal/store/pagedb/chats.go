@@ -10,19 +10,17 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-const chatColumns = `user_id, id, title, size, created_at, updated_at, expires_at`
-
-func scanChat(row sqldb.Scanner, more ...any) (c chat.Chat, err error) {
-	var created, updated, expires int64
-	err = row.Scan(append([]any{&c.User, &c.ID, &c.Title, &c.Size, &created, &updated, &expires}, more...)...)
-	c.CreatedAt, c.UpdatedAt, c.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), time.UnixMicro(expires).UTC()
-	return c, err
-}
+// chats are read without their content but where one is opened.
+var chats = sqldb.Map[chat.Chat, struct {
+	User                            string `db:"user_id"`
+	ID, Title                       string
+	Size                            int64
+	CreatedAt, UpdatedAt, ExpiresAt time.Time
+}]("chats")
 
 // ListChats is chat.Store.ListChats.
 func (s *Pages) ListChats(ctx context.Context, user string, now time.Time) ([]chat.Chat, error) {
-	return sqldb.List(ctx, s.db, "store.ListChats", func(row sqldb.Scanner) (chat.Chat, error) { return scanChat(row) },
-		`SELECT `+chatColumns+` FROM chats WHERE user_id = $1 AND expires_at > $2 ORDER BY updated_at DESC, id`, user, now.UnixMicro())
+	return chats.List(ctx, s.db, "store.ListChats", `WHERE user_id = $1 AND expires_at > $2 ORDER BY updated_at DESC, id`, user, now.UnixMicro())
 }
 
 // Chat is chat.Store.Chat.
@@ -30,10 +28,10 @@ func (s *Pages) Chat(ctx context.Context, user, id string, now time.Time) (*chat
 	var c chat.Chat
 	err := s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
 		var content []byte
-		c, err = scanChat(row, &content)
+		c, err = chats.ScanWith(row, &content)
 		c.Content = content
 		return err
-	}, `SELECT `+chatColumns+`, content FROM chats WHERE user_id = $1 AND id = $2 AND expires_at > $3`, user, id, now.UnixMicro())
+	}, `SELECT `+chats.Names+`, content FROM chats WHERE user_id = $1 AND id = $2 AND expires_at > $3`, user, id, now.UnixMicro())
 	if err != nil {
 		return nil, sqldb.NoneOf("store.Chat", "chat", err)
 	}
@@ -48,17 +46,15 @@ func (s *Pages) KeepChat(ctx context.Context, c chat.Chat, b chat.Bounds) (kept 
 		if err := t.KnownUser(c.User); err != nil {
 			return sqldb.NoUser(op, err)
 		}
-		if _, err := t.Exec(`INSERT INTO chats AS c (user_id, id, title, size, content, created_at, updated_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-			ON CONFLICT (user_id, id) DO UPDATE SET title = excluded.title, size = excluded.size, content = excluded.content,
-				created_at = CASE WHEN c.expires_at > excluded.updated_at THEN c.created_at ELSE excluded.created_at END,
-				updated_at = excluded.updated_at, expires_at = excluded.expires_at`,
-			c.User, c.ID, c.Title, c.Size, sqldb.NotNil(c.Content), c.CreatedAt.UnixMicro(), c.UpdatedAt.UnixMicro(), c.ExpiresAt.UnixMicro()); err != nil {
+		if _, err := chats.Put(t, &c, `ON CONFLICT (user_id, id) DO UPDATE SET content = excluded.content,
+			created_at = CASE WHEN chats.expires_at > excluded.updated_at THEN chats.created_at ELSE excluded.created_at END, `+chats.Excluded("user_id", "id", "created_at"),
+			"content", sqldb.NotNil(c.Content)); err != nil {
 			return err
 		}
 		if err := boundChats(t, &c, b); err != nil {
 			return err
 		}
-		kept, err = scanChat(t.Row(`SELECT `+chatColumns+` FROM chats WHERE user_id = $1 AND id = $2`, c.User, c.ID))
+		kept, err = chats.Row(t, `WHERE user_id = $1 AND id = $2`, c.User, c.ID)
 		return err
 	})
 	return kept, err
@@ -82,10 +78,7 @@ func boundChats(t *sqldb.Tx, c *chat.Chat, b chat.Bounds) error {
 // DeleteChat is chat.Store.DeleteChat.
 func (s *Pages) DeleteChat(ctx context.Context, user, id string) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := t.One(`DELETE FROM chats WHERE user_id = $1 AND id = $2`, user, id); err != nil {
-			return sqldb.NoneOf("store.DeleteChat", "chat", err)
-		}
-		return nil
+		return sqldb.NoneOf("store.DeleteChat", "chat", t.One(`DELETE FROM chats WHERE user_id = $1 AND id = $2`, user, id))
 	})
 }
 

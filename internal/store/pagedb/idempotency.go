@@ -8,22 +8,32 @@ import (
 	"weir/internal/store/sqldb"
 )
 
+var answers = sqldb.Map[idempotency.Entry, struct {
+	User                          string `db:"user_id"`
+	Name, Hash, Generation, Owner string
+	CreatedAt, StaleAt, ExpiresAt time.Time
+	Finished                      bool
+	Answer                        struct {
+		Status int
+		Type   string
+		Body   []byte `db:",null"`
+	}
+}]("idempotency")
+
 // BeginIdempotent is idempotency.Store.BeginIdempotent.
 func (s *Pages) BeginIdempotent(ctx context.Context, e idempotency.Entry, b idempotency.Bounds) (found *idempotency.Entry, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		found = nil
-		written, err := t.Exec(`INSERT INTO idempotency AS i (user_id, name, hash, generation, owner, created_at, stale_at, expires_at, finished, status, type, size, body)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, '', 0, NULL)
-			ON CONFLICT (user_id, name) DO UPDATE SET hash = excluded.hash, generation = excluded.generation, owner = excluded.owner, created_at = excluded.created_at,
-				stale_at = excluded.stale_at, expires_at = excluded.expires_at, finished = excluded.finished, status = 0, type = '', size = 0, body = NULL
-			WHERE i.expires_at <= excluded.created_at`,
-			e.User, e.Name, e.Hash, e.Generation, e.Owner, e.CreatedAt.UnixMicro(), e.StaleAt.UnixMicro(), e.ExpiresAt.UnixMicro(), false)
+		begun := e
+		begun.Finished, begun.Answer = false, idempotency.Answer{}
+		written, err := answers.Put(t, &begun, `ON CONFLICT (user_id, name) DO UPDATE SET `+answers.Excluded("user_id", "name")+`, size = excluded.size
+			WHERE idempotency.expires_at <= excluded.created_at`, "size", 0)
 		if err != nil {
 			return err
 		}
 		if written == 0 {
-			found, err = scanIdempotent(t.Row(`SELECT user_id, name, hash, generation, owner, created_at, stale_at, expires_at, finished, status, type, body
-				FROM idempotency WHERE user_id = $1 AND name = $2`, e.User, e.Name))
+			there, err := answers.Row(t, `WHERE user_id = $1 AND name = $2`, e.User, e.Name)
+			found = &there
 			return err
 		}
 		return boundIdempotent(t, e.User, b)
@@ -44,17 +54,6 @@ func boundIdempotent(t *sqldb.Tx, user string, b idempotency.Bounds) error {
 	_, err = t.Exec(`DELETE FROM idempotency WHERE user_id = $1 AND finished
 		AND created_at <= (SELECT created_at FROM idempotency WHERE user_id = $1 AND finished ORDER BY created_at LIMIT 1 OFFSET $2)`, user, entries/10)
 	return err
-}
-
-func scanIdempotent(row sqldb.Scanner) (*idempotency.Entry, error) {
-	var e idempotency.Entry
-	var created, stale, expires int64
-	err := row.Scan(&e.User, &e.Name, &e.Hash, &e.Generation, &e.Owner, &created, &stale, &expires, &e.Finished, &e.Answer.Status, &e.Answer.Type, &e.Answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	e.CreatedAt, e.StaleAt, e.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(stale).UTC(), time.UnixMicro(expires).UTC()
-	return &e, nil
 }
 
 // FinishIdempotent is idempotency.Store.FinishIdempotent.

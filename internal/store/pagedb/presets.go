@@ -14,26 +14,36 @@ import (
 	"weir/internal/store/sqldb"
 )
 
+// presets are heads, without the content of their versions.
+var presets = sqldb.Map[preset.Preset, struct {
+	User                 string `db:"user_id"`
+	Name, Description    string
+	Version              int64
+	CreatedAt, UpdatedAt time.Time
+}]("presets")
+
+var presetVersions = sqldb.Map[preset.Version, struct {
+	Number  int64
+	Content string
+	By      string `db:"actor"`
+	At      time.Time
+}]("preset_versions")
+
+var (
+	presetRead  = `SELECT ` + presets.Of("p") + `, v.content` + presetFrom
+	presetHeads = `SELECT ` + presets.Of("p") + `, substr(v.content, 1, $2)` + presetFrom
+)
+
 const (
-	presetRead  = `SELECT p.user_id, p.name, p.description, p.version, v.content, p.created_at, p.updated_at` + presetFrom
-	presetHeads = `SELECT p.user_id, p.name, p.description, p.version, substr(v.content, 1, $2), p.created_at, p.updated_at` + presetFrom
-	presetFrom  = `
+	presetFrom = `
 		FROM presets p JOIN preset_versions v ON v.user_id = p.user_id AND v.name = p.name AND v.number = p.version WHERE p.user_id = $1`
-	presetVersions = `SELECT number, content, actor, at FROM preset_versions WHERE user_id = $1 AND name = $2`
 )
 
 func scanPreset(row sqldb.Scanner) (p preset.Preset, err error) {
-	var created, updated int64
-	err = row.Scan(&p.User, &p.Name, &p.Description, &p.Version, &p.Content, &created, &updated)
-	p.CreatedAt, p.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	var content string
+	p, err = presets.ScanWith(row, &content)
+	p.Content = content
 	return p, err
-}
-
-func scanPresetVersion(row sqldb.Scanner) (v preset.Version, err error) {
-	var at int64
-	err = row.Scan(&v.Number, &v.Content, &v.By, &at)
-	v.At = time.UnixMicro(at).UTC()
-	return v, err
 }
 
 // PresetByName is preset.Store.PresetByName.
@@ -49,7 +59,7 @@ func (s *Pages) ListPresets(ctx context.Context, user string) ([]preset.Preset, 
 
 // PresetVersions is preset.Store.PresetVersions.
 func (s *Pages) PresetVersions(ctx context.Context, user, name string) ([]preset.Version, error) {
-	all, err := sqldb.List(ctx, s.db, "store.PresetVersions", scanPresetVersion, presetVersions+` ORDER BY number DESC`, user, name)
+	all, err := presetVersions.List(ctx, s.db, "store.PresetVersions", `WHERE user_id = $1 AND name = $2 ORDER BY number DESC`, user, name)
 	if err == nil && len(all) == 0 {
 		return nil, sqldb.NoneOf("store.PresetVersions", "preset", sql.ErrNoRows)
 	}
@@ -58,7 +68,7 @@ func (s *Pages) PresetVersions(ctx context.Context, user, name string) ([]preset
 
 // PresetVersion is preset.Store.PresetVersion.
 func (s *Pages) PresetVersion(ctx context.Context, user, name string, number int64) (v preset.Version, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { v, err = scanPresetVersion(row); return err }, presetVersions+` AND number = $3`, user, name, number)
+	v, err = presetVersions.Find(ctx, s.db, `WHERE user_id = $1 AND name = $2 AND number = $3`, user, name, number)
 	return v, sqldb.NoneOf("store.PresetVersion", "version", err)
 }
 
@@ -101,9 +111,7 @@ func savePreset(t *sqldb.Tx, n *preset.Save, e audit.Event) (preset.Preset, erro
 			return p, err
 		}
 	}
-	_, err = t.Exec(`INSERT INTO presets (user_id, name, description, version, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (user_id, name) DO UPDATE SET description = excluded.description, version = excluded.version, updated_at = excluded.updated_at`,
-		p.User, p.Name, p.Description, p.Version, p.CreatedAt.UnixMicro(), p.UpdatedAt.UnixMicro())
+	_, err = presets.Put(t, &p, `ON CONFLICT (user_id, name) DO UPDATE SET `+presets.Excluded("user_id", "name", "created_at"))
 	if err != nil {
 		return p, err
 	}
@@ -115,19 +123,17 @@ func addPresetVersion(t *sqldb.Tx, n *preset.Save, number int64, by string) erro
 	if _, err := t.Exec(`DELETE FROM preset_versions WHERE user_id = $1 AND name = $2 AND number <= $3`, n.User, n.Name, number-preset.MaxVersions); err != nil {
 		return err
 	}
-	var presets, bytes int64
-	err := t.Row(`SELECT (SELECT COUNT(*) FROM presets WHERE user_id = $1), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM preset_versions WHERE user_id = $1)`, n.User).Scan(&presets, &bytes)
+	var have, bytes int64
+	err := t.Row(`SELECT (SELECT COUNT(*) FROM presets WHERE user_id = $1), (SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM preset_versions WHERE user_id = $1)`, n.User).Scan(&have, &bytes)
 	switch {
 	case err != nil:
 		return err
-	case n.New && presets >= preset.MaxPerUser:
+	case n.New && have >= preset.MaxPerUser:
 		return fault.Newf(fault.Invalid, op, "An account may have %d presets. Delete one that is not used.", preset.MaxPerUser)
 	case bytes+int64(len(n.Content)) > preset.MaxBytes:
 		return fault.Newf(fault.Invalid, op, "All versions of an account's presets may have %d bytes together. Delete a preset that is not used.", preset.MaxBytes)
 	}
-	_, err = t.Exec(`INSERT INTO preset_versions (user_id, name, number, size, content, actor, at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		n.User, n.Name, number, len(n.Content), n.Content, by, n.At.UnixMicro())
-	return err
+	return presetVersions.Insert(t, &preset.Version{Number: number, Content: n.Content, By: by, At: n.At}, "user_id", n.User, "name", n.Name, "size", len(n.Content))
 }
 
 // DeletePreset is preset.Store.DeletePreset.

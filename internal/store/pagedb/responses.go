@@ -13,14 +13,13 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-const responseColumns = `r.account, r.id, r.parent, r.status, r.background, r.created_at, r.expires_at, r.stale_at, r.object, r.input, r.output`
-
-func scanResponse(row sqldb.Scanner) (r history.Response, err error) {
-	var created, expires, stale int64
-	err = row.Scan(&r.Account, &r.ID, &r.Parent, &r.Status, &r.Background, &created, &expires, &stale, &r.Object, &r.Input, &r.Output)
-	r.CreatedAt, r.ExpiresAt, r.StaleAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), time.UnixMicro(stale).UTC()
-	return r, err
-}
+var responses = sqldb.Map[history.Response, struct {
+	Account, ID, Parent           string
+	Status                        history.Status
+	Background                    bool
+	CreatedAt, ExpiresAt, StaleAt time.Time
+	Object, Input, Output         []byte
+}]("responses")
 
 func noResponse(op string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
@@ -31,15 +30,11 @@ func noResponse(op string, err error) error {
 
 // Response is history.Reader.Response.
 func (s *Pages) Response(ctx context.Context, account, id string, now time.Time) (found *history.Response, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		r, err := scanResponse(row)
-		found = &r
-		return err
-	}, `SELECT `+responseColumns+` FROM responses r WHERE r.account = $1 AND r.id = $2 AND r.expires_at > $3`, account, id, now.UnixMicro())
+	r, err := responses.Find(ctx, s.db, `WHERE account = $1 AND id = $2 AND expires_at > $3`, account, id, now.UnixMicro())
 	if err != nil {
 		return nil, noResponse("store.Response", err)
 	}
-	return found, nil
+	return &r, nil
 }
 
 // HasResponse is history.Reader.HasResponse.
@@ -51,16 +46,13 @@ func (s *Pages) HasResponse(ctx context.Context, account, id string, now time.Ti
 
 // ResponseOfItem is history.Reader.ResponseOfItem.
 func (s *Pages) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		r, err := scanResponse(row)
-		found = &r
-		return err
-	}, `SELECT `+responseColumns+` FROM response_items i JOIN responses r ON r.account = i.account AND r.id = i.response
-		WHERE i.account = $1 AND i.id = $2 AND r.expires_at > $3`, account, item, now.UnixMicro())
+	var r history.Response
+	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { r, err = responses.Scan(row); return err }, `SELECT `+responses.Of("r")+` FROM response_items i
+		JOIN responses r ON r.account = i.account AND r.id = i.response WHERE i.account = $1 AND i.id = $2 AND r.expires_at > $3`, account, item, now.UnixMicro())
 	if err != nil {
 		return nil, noResponse("store.ResponseOfItem", err)
 	}
-	return found, nil
+	return &r, nil
 }
 
 // chain finds a response and those before it. A parent is older than its child, so there is no circle.
@@ -82,8 +74,8 @@ func (s *Pages) ResponseChain(ctx context.Context, account, id string, now time.
 		if bytes > maxBytes {
 			return fault.New(fault.ContextLength, "store.ResponseChain", "The conversation is too long to be continued.")
 		}
-		rows, err := q.QueryContext(ctx, chain+`SELECT `+responseColumns+` FROM chain c JOIN responses r ON r.account = $1 AND r.id = c.id ORDER BY c.depth DESC`, args...)
-		all, err = sqldb.Collect(rows, err, scanResponse)
+		rows, err := q.QueryContext(ctx, chain+`SELECT `+responses.Of("r")+` FROM chain c JOIN responses r ON r.account = $1 AND r.id = c.id ORDER BY c.depth DESC`, args...)
+		all, err = sqldb.Collect(rows, err, responses.Scan)
 		return err
 	})
 	return all, err
@@ -93,12 +85,8 @@ func (s *Pages) ResponseChain(ctx context.Context, account, id string, now time.
 // depends on them.
 func (s *Pages) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
 	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`INSERT INTO responses AS r (account, id, parent, status, background, created_at, expires_at, stale_at, size, object, input, output)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-			ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
-			WHERE r.status IN ('queued', 'in_progress')`,
-			r.Account, r.ID, r.Parent, string(r.Status), r.Background, r.CreatedAt.UnixMicro(), r.ExpiresAt.UnixMicro(), r.StaleAt.UnixMicro(), r.Size(),
-			sqldb.NotNil(r.Object), sqldb.NotNil(r.Input), sqldb.NotNil(r.Output))
+		n, err := responses.Put(t, r, `ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
+			WHERE responses.status IN ('queued', 'in_progress')`, "size", r.Size())
 		kept = n == 1
 		if err != nil || !kept {
 			return err

@@ -2,8 +2,6 @@ package pagedb
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 
 	"weir/internal/fault"
@@ -11,18 +9,16 @@ import (
 	"weir/internal/view"
 )
 
-const viewRead = `SELECT id, user_id, page, name, query, created_at, updated_at FROM views WHERE user_id = $1`
-
-func scanView(row sqldb.Scanner) (v view.View, err error) {
-	var created, updated int64
-	err = row.Scan(&v.ID, &v.User, &v.Page, &v.Name, &v.Query, &created, &updated)
-	v.CreatedAt, v.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	return v, err
-}
+var views = sqldb.Map[view.View, struct {
+	ID                   string
+	User                 string `db:"user_id"`
+	Page, Name, Query    string
+	CreatedAt, UpdatedAt time.Time
+}]("views")
 
 // ListViews is view.Store.ListViews.
 func (s *Pages) ListViews(ctx context.Context, user string) ([]view.View, error) {
-	return sqldb.List(ctx, s.db, "store.ListViews", scanView, viewRead+` ORDER BY page, name`, user)
+	return views.List(ctx, s.db, "store.ListViews", `WHERE user_id = $1 ORDER BY page, name`, user)
 }
 
 // AddView is view.Store.AddView. The user's row is locked, so that views are counted one after another.
@@ -32,11 +28,11 @@ func (s *Pages) AddView(ctx context.Context, v view.View) error {
 		if err := t.KnownUser(v.User); err != nil {
 			return sqldb.NoUser(op, err)
 		}
-		var views int
-		switch err := t.Row(`SELECT COUNT(*) FROM views WHERE user_id = $1`, v.User).Scan(&views); {
+		var have int
+		switch err := t.Row(`SELECT COUNT(*) FROM views WHERE user_id = $1`, v.User).Scan(&have); {
 		case err != nil:
 			return err
-		case views >= view.MaxPerUser:
+		case have >= view.MaxPerUser:
 			return fault.Newf(fault.Invalid, op, "An account may have %d views. Delete one that is not used.", view.MaxPerUser)
 		}
 		return insertView(t, op, &v)
@@ -44,16 +40,14 @@ func (s *Pages) AddView(ctx context.Context, v view.View) error {
 }
 
 func insertView(t *sqldb.Tx, op string, v *view.View) error {
-	return t.AddNew(op, "This page has a view of this name. Choose another name.",
-		`INSERT INTO views (user_id, page, name, id, query, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
-		v.User, v.Page, v.Name, v.ID, v.Query, v.CreatedAt.UnixMicro(), v.UpdatedAt.UnixMicro())
+	return views.AddNew(t, op, "This page has a view of this name. Choose another name.", v)
 }
 
 // ChangeView is view.Store.ChangeView. A new name is a new row, because a name that is taken must be refused by both databases alike.
 func (s *Pages) ChangeView(ctx context.Context, user, id string, now time.Time, change func(*view.View) error) (v view.View, err error) {
 	const op = "store.ChangeView"
 	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		if v, err = scanView(t.LockedRow(viewRead+` AND id = $2`, user, id)); err != nil {
+		if v, err = views.LockedRow(t, `WHERE user_id = $1 AND id = $2`, user, id); err != nil {
 			return sqldb.NoneOf(op, "view", err)
 		}
 		if err := change(&v); err != nil {
@@ -71,10 +65,6 @@ func (s *Pages) ChangeView(ctx context.Context, user, id string, now time.Time, 
 // DeleteView is view.Store.DeleteView.
 func (s *Pages) DeleteView(ctx context.Context, user, id string) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		err := t.One(`DELETE FROM views WHERE user_id = $1 AND id = $2`, user, id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return sqldb.NoneOf("store.DeleteView", "view", err)
-		}
-		return err
+		return sqldb.NoneOf("store.DeleteView", "view", t.One(`DELETE FROM views WHERE user_id = $1 AND id = $2`, user, id))
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"weir/internal/fault"
 )
 
 // Mapper knows the columns of a table by the fields of a struct, and makes of them what SQL text and its parameters need. Its plan is made
@@ -52,8 +54,8 @@ func Computed[T any](column, expression string) Option[T] {
 // and type. So all that is stored is spelled once, next to the SQL text, and T need not know that it is stored.
 //
 // A column is named as its field, in snake case, or as the field's tag says: `db:"user_id"`. The fields of a struct are columns themselves,
-// with the tag of the struct before their names: `db:"buyer_"`. After a comma a tag says that the zero value is NULL (null), or that a time
-// is a date (date). Other times, and durations, are stored in microseconds; []byte that is nil is empty. Map panics where a Row does not fit.
+// with the tag of the struct before their names: `db:"buyer_"`. After a comma a tag says that the zero value is NULL (null), that a time
+// is a date (date), or that a truth is 0 or 1 (number). Other times, and durations, are stored in microseconds; []byte that is nil is empty. Map panics where a Row does not fit.
 func Map[T, Row any](table string, options ...Option[T]) *Mapper[T] {
 	m := &Mapper[T]{table: table}
 	m.add(reflect.TypeFor[Row](), reflect.TypeFor[T](), nil, "", options)
@@ -150,6 +152,15 @@ func (m *Mapper[T]) Put(t *Tx, v *T, tail string, more ...any) (changed int64, e
 	return t.Exec(InsertRow(m.table, names, tail), args...)
 }
 
+// AddNew is Insert of a row whose key may be there already: that is a fault.Conflict, with a sentence.
+func (m *Mapper[T]) AddNew(t *Tx, op, exists string, v *T, more ...any) error {
+	n, err := m.Put(t, v, "ON CONFLICT DO NOTHING", more...)
+	if err == nil && n == 0 {
+		err = fault.New(fault.Conflict, op, exists)
+	}
+	return err
+}
+
 // Update changes the columns that are named after a ";" in the row that has those before it: "id; state, updated_at". It fails with
 // sql.ErrNoRows unless there is one.
 func (m *Mapper[T]) Update(t *Tx, v *T, names string) error {
@@ -195,8 +206,9 @@ func (m *Mapper[T]) Args(v *T, names ...string) []any {
 func (m *Mapper[T]) add(row, of reflect.Type, path []int, prefix string, options []Option[T]) {
 	for f := range row.Fields() {
 		name, mode, _ := strings.Cut(f.Tag.Get("db"), ",")
-		if f.Type.Kind() == reflect.Struct && f.Type != timeType {
-			m.add(f.Type, f.Type, append(slices.Clip(path), m.field(of, f).Index...), prefix+name, options)
+		if isGroup(f.Type) {
+			its := m.field(of, f)
+			m.add(f.Type, its.Type, append(slices.Clip(path), its.Index...), prefix+name, options)
 			continue
 		}
 		if name == "" {
@@ -226,11 +238,14 @@ func (m *Mapper[T]) add(row, of reflect.Type, path []int, prefix string, options
 // field is the field that a T has for one of a Row.
 func (m *Mapper[T]) field(of reflect.Type, f reflect.StructField) reflect.StructField {
 	its, ok := of.FieldByName(f.Name)
-	if !ok || its.Type != f.Type {
+	if !ok || its.Type != f.Type && !isGroup(f.Type) {
 		panic(fmt.Sprintf("the table %s: a %v has no %v %s", m.table, of, f.Type, f.Name))
 	}
 	return its
 }
+
+// isGroup reports whether the fields of a field are columns.
+func isGroup(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != timeType }
 
 // codec stores the values of a type.
 type codec struct {
@@ -267,12 +282,26 @@ func codecOf(t reflect.Type, mode string) codec {
 		return codec{func(v reflect.Value) any { return v.Int() }, as[int]}
 	case t.Kind() == reflect.Bool && mode == "":
 		return codec{func(v reflect.Value) any { return v.Bool() }, as[bool]}
+	case t.Kind() == reflect.Bool && mode == "number":
+		return codec{func(v reflect.Value) any { return number(v.Bool()) }, into(func(to *bool, v int64) error { *to = v != 0; return nil })}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && mode == "":
 		return codec{func(v reflect.Value) any { return NotNil(v.Bytes()) }, as[[]byte]}
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 && mode == "null":
-		return codec{func(v reflect.Value) any { return v.Bytes() }, as[[]byte]}
+		return codec{func(v reflect.Value) any {
+			if v.IsNil() {
+				return nil
+			}
+			return v.Bytes()
+		}, as[[]byte]}
 	}
 	return codec{}
+}
+
+func number(set bool) int64 {
+	if set {
+		return 1
+	}
+	return 0
 }
 
 // as is a pointer to a value of a type whose values are those of a V, such as money.Nano of int64.
