@@ -45,6 +45,10 @@ type Deps struct {
 	Catalog  func() *catalog.Snapshot
 	Videos   Videos
 	Reports  *report.Reporter
+	Health   Health // nil: all endpoints take calls
+
+	Explainer Explainer
+	Refusal   func(*fault.Error) []byte // the error object of a fault
 
 	ProviderKeys *ownkey.Manager
 	// TryKey calls a provider with a key, as shortly as possible. asked is false when the provider has no model for that.
@@ -72,5 +76,5 @@ func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d),
 		sessions(d.People), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
-		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d))
+		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d), overview(d), calls(d))
 }

@@ -21,12 +21,21 @@ const namedKeys = 1000
 type keyNames map[string]*apikey.Key
 
 func namesOfKeys(ctx context.Context, keys *apikey.Manager, user string) (keyNames, error) {
-	list, err := keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Count: namedKeys})
+	list, err := listKeys(ctx, keys, user)
+	return namesOf(list), err
+}
+
+// listKeys are the keys that are known by name, the newest first.
+func listKeys(ctx context.Context, keys *apikey.Manager, user string) ([]apikey.Key, error) {
+	return keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Count: namedKeys})
+}
+
+func namesOf(list []apikey.Key) keyNames {
 	names := make(keyNames, len(list))
 	for i := range list {
 		names[list[i].ID] = &list[i]
 	}
-	return names, err
+	return names
 }
 
 // of is the key with an id; nil for "".

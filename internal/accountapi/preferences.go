@@ -3,10 +3,22 @@ package accountapi
 import (
 	"context"
 
+	"weir/internal/apikey"
+	"weir/internal/explain"
+	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/routing"
 	"weir/internal/wire"
+	"weir/internal/wire/chat"
 )
+
+// Explainer plans calls without carrying them. *relay.Relay is one.
+type Explainer interface {
+	// Explain fails as a call would that has not even a candidate; see relay.Relay.
+	Explain(ctx context.Context, c *relay.Call) (*relay.Explanation, error)
+}
 
 // AccountPreferences is what holds for all requests with keys of an account.
 type AccountPreferences struct {
@@ -24,8 +36,50 @@ func preferencesOf(text string) (out operation.Data[AccountPreferences]) {
 	return out
 }
 
+// PreferencesTrial is preferences to try with a request.
+type PreferencesTrial struct {
+	Provider operation.Raw `json:"provider" schema:"DefaultPreferences"`
+	Request  operation.Raw `json:"request" schema:"ChatRequest"`
+}
+
+// explainPreferences says where a chat request would go if the account had these preferences. What is saved for the account and the key is left
+// aside; nothing is called, held, charged or kept.
+func explainPreferences(ctx context.Context, d Deps, c *operation.Call, in *PreferencesTrial) (out operation.Data[explain.RouteExplanation], err error) {
+	if rawjson.KindOf(in.Request) != rawjson.Object {
+		return out, fault.Field("accountapi.explainPreferences", "request", "request must be a chat request, such as {\"model\":\"vendor/model\",\"messages\":[{\"role\":\"user\",\"content\":\"Hello\"}]}.").Coded("chat_request")
+	}
+	text, err := wire.PreferencesText(in.Provider)
+	if err != nil {
+		return out, err
+	}
+	caller := *c.Caller
+	caller.Defaults, err = apikey.ReadDefaults(apikey.Defaults{Account: text}, func(s string) (routing.Preferences, error) { return wire.DefaultPreferences([]byte(s)) })
+	if err != nil {
+		return out, err
+	}
+	req, err := chat.Decode(in.Request)
+	if err != nil {
+		return out, err
+	}
+	req.Account = c.Wallet
+	e, err := d.Explainer.Explain(ctx, &relay.Call{Caller: &caller, Request: req, At: c.At, Catalog: d.Catalog(), API: "completions"})
+	if err != nil {
+		return out, err
+	}
+	return explain.Explain(req, e, d.Refusal), nil
+}
+
 func preferences(d Deps) []operation.Operation {
 	return []operation.Operation{
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/account/preferences/explain", ID: "explainPreferences", Access: operation.Management, Tag: "account", Form: rawjson.Defaults, Answer: "The plan",
+			Summary: "Explain where a chat request would go if the account had these preferences; needs a management key",
+			Description: "Preferences that are saved for the account and the key are left aside. Nothing is saved, called, held or charged. A request without any remaining candidate is " +
+				"explained, too: error then has the error of such a request.",
+			Example: `{"provider": {"sort": "price", "data_collection": "deny"}, "request": {"model": "sim/anywhere", "messages": [{"role": "user", "content": "Hello"}]}}`,
+		}, func(ctx context.Context, c *operation.Call, in *PreferencesTrial) (operation.Data[explain.RouteExplanation], error) {
+			return explainPreferences(ctx, d, c, in)
+		}),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/account/preferences", ID: "getPreferences", Access: operation.Management, Tag: "account",
 			Summary: "Provider preferences for all requests with keys of this user; needs a management key", Answer: "The preferences",

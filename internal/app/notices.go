@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"weir/internal/httpapi"
+	"weir/internal/accountapi"
 	"weir/internal/notify"
 	"weir/internal/report"
 )
@@ -28,7 +28,7 @@ func (g *Gateway) makeNotices() (*notify.Manager, error) {
 	}
 	m := notify.NewManager(g.store.Notices, g.store.People, mailer, notify.Config{
 		Now: g.clock, Defaults: c.Defaults(), Threshold: low, TestsADay: int(c.TestsPerDay), CheckEvery: c.CheckEvery, Poll: min(noticesPoll, c.CheckEvery),
-		MailEvery: time.Minute / time.Duration(c.MailsPerMinute), Encode: httpapi.EncodeFact, Wake: g.events.Wake,
+		MailEvery: time.Minute / time.Duration(c.MailsPerMinute), Encode: accountapi.EncodeFact, Wake: g.events.Wake,
 		Report: func(what, account string, cause notify.Cause, attempts int, err error) {
 			g.slog.Warn(what, "account", account, "cause", string(cause), "attempts", attempts, "error", err)
 		},

@@ -59,7 +59,8 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 	if err != nil {
 		return RouteExplanation{}, err
 	}
-	return RouteExplanation{e, httpapi.AppendExplanation(nil, req, e)}, nil
+	answer, err := httpapi.Explanation(req, e)
+	return RouteExplanation{e, answer}, err
 }
 
 // ImportCatalog makes the built-in catalog's file from a folder of open price lists. It writes into the page what was imported, what was

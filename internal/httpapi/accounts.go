@@ -6,10 +6,12 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/explain"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/notify"
+	"weir/internal/operation"
 	"weir/internal/record"
 	"weir/internal/report"
 	"weir/internal/usage"
@@ -115,12 +117,23 @@ func (x *request) getGeneration() error {
 	var o object
 	o.Object()
 	o.Name("data")
-	appendGeneration(&o, c, refunded(refunds), x.api.Catalog(), x.base()+"/api/calls/"+c.Generation)
+	if err := appendGeneration(&o, c, refunded(refunds), x.api.Catalog(), x.base()+"/api/calls/"+c.Generation); err != nil {
+		return err
+	}
 	o.EndObject()
 	return x.reply(&o)
 }
 
-func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *catalog.Snapshot, url string) {
+// generationCharge is everything to recompute the cost of a call.
+type generationCharge struct {
+	Settled   bool   `json:"settled"`
+	Estimated bool   `json:"estimated"`
+	Source    string `json:"source"`
+	explain.Charge
+	Price explain.PriceBasis `json:"price"`
+}
+
+func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *catalog.Snapshot, url string) error {
 	u := &c.Usage
 	o.Object()
 	o.text("id", c.Generation)
@@ -156,13 +169,11 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 	o.textOrNull("http_referer", c.Referer)
 	o.textOrNull("service_tier", u.Tier)
 	o.text("record_url", url)
-	o.Name("charge").Object()
-	o.boolean("settled", c.Settled)
-	o.boolean("estimated", u.Source&usage.Estimated != 0)
-	o.text("source", u.Source.String())
-	appendParts(o, c)
-	appendPriceBasis(o, c)
-	o.EndObject()
+	charge, err := operation.JSON(generationCharge{Settled: c.Settled, Estimated: u.Source&usage.Estimated != 0, Source: u.Source.String(), Charge: explain.ChargeOf(c), Price: explain.BasisOf(c)})
+	if err != nil {
+		return err
+	}
+	o.Name("charge").Raw(charge)
 	o.Name("provider_responses").Array()
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
@@ -175,12 +186,11 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 	o.EndArray()
 	o.Name("metadata").Object()
 	o.raw("client", c.Metadata)
-	o.Name("routing").Object()
-	appendCandidates(o, c)
-	appendAttempts(o, c)
+	routing, err := operation.JSON(explain.RoutingOf(c))
+	o.Name("routing").Raw(routing)
 	o.EndObject()
 	o.EndObject()
-	o.EndObject()
+	return err
 }
 
 // appendCacheDiscount writes what the prompt's cached tokens cost less than the others, below zero when writing them to the cache cost

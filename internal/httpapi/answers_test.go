@@ -190,10 +190,10 @@ func sameAnswer(t *testing.T, n *node, name string, got []byte) {
 // answering starts a node that answers at one moment.
 func answering(t *testing.T, now func() time.Time, registry *health.Registry, hours *health.History, calls *figures) *node {
 	return startAll(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
-		d.Now, d.Stats, d.Health = now, registry, registry
+		d.Now, d.Stats = now, registry
 		d.Reports = report.New(calls, present{d.Ledger.(*books)})
-	}, func(_ *accountapi.Deps, d *catalogapi.Deps) {
-		d.Health, d.Hours, d.Status, d.Rankings = registry, hours, true, true
+	}, func(a *accountapi.Deps, d *catalogapi.Deps) {
+		a.Health, d.Health, d.Hours, d.Status, d.Rankings = registry, registry, hours, true, true
 	})
 }
 

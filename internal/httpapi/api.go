@@ -25,7 +25,6 @@ import (
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/liveupdates"
-	"weir/internal/notify"
 	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/redact"
@@ -77,7 +76,6 @@ type Deps struct {
 	Catalog   func() *catalog.Snapshot
 	Tokens    relay.Tokens  // counts a prompt for who asks
 	Stats     listing.Stats // nil: nothing is known of any endpoint
-	Health    Health        // nil: all endpoints take calls
 	StatusTag func() string // identifies the answer about the status of providers; nil: it is not shown
 	Explainer Explainer
 	Counter   Counter // asks providers how long a prompt is; nil: none is asked
@@ -114,8 +112,6 @@ type Deps struct {
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
 
 	Payments *Payments // nil: payments are off
-
-	Notifications *notify.Manager // nil: notifications are off
 
 	Traces Traces // nil: nothing is traced
 
@@ -272,12 +268,8 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*request).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
-		{Method: "POST", Pattern: "/api/account/preferences/explain", access: management, body: managementBody, handle: (*request).postPreferencesExplain},
-		{Method: "GET", Pattern: "/api/overview", access: management, handle: (*request).getOverview},
 		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
 		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*request).postNotice},
-		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*request).getCall},
-		{Method: "GET", Pattern: "/api/calls/{id}/text", access: anyKey, handle: (*request).getCallText},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},

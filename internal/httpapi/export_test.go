@@ -9,9 +9,6 @@ import (
 	"weir/internal/limit"
 )
 
-// ScoreMeaning is the sentence for a reason of routing.
-func ScoreMeaning(reason string) string { return scoreMeanings[reason] }
-
 // ReadsBody reports whether requests of the route have bodies.
 func (r *Route) ReadsBody() bool { return r.body != nil }
 

@@ -231,7 +231,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	if deps.Operations == nil {
 		accounts := accountapi.Deps{
 			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
-			Log: deps.Slog,
+			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
 		}
 		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}
 		if operations != nil {

@@ -227,3 +227,15 @@ func (o *object) priceIfSet(name string, p money.Price) {
 		o.price(name, p)
 	}
 }
+
+// appendVAT writes which tax prices contain, null for none.
+func appendVAT(o *object, v rate.VAT) {
+	if v.Mode == "" {
+		o.Null()
+		return
+	}
+	o.Object()
+	o.text("mode", v.Mode)
+	o.text("percent", v.Percent)
+	o.EndObject()
+}

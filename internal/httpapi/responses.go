@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"net/http"
 	"strings"
 	"time"
@@ -26,9 +25,7 @@ type History interface {
 	Stores(w history.Wish) (bool, error)
 	Keep(r *history.Response)
 	Find(ctx context.Context, account, id string) (*history.Response, error)
-	Has(ctx context.Context, account, id string) (bool, error)
 	Chain(ctx context.Context, account, id string) ([]history.Response, error)
-	Text(ctx context.Context, account, id string, most int64) ([]history.Response, error)
 	OfItem(ctx context.Context, account, item string) (*history.Response, error)
 	Delete(ctx context.Context, account, id string) error
 	Cancel(ctx context.Context, account, id string) (*history.Response, error)
@@ -242,7 +239,7 @@ func (x *request) newReply(req *responses.Request) *reply {
 	r := &reply{x: x, req: req}
 	r.call = x.newCall(req.Request, responsesAPI, responses.PromptText(req.Request))
 	o := responses.Options{
-		ID: responseID(x.generation), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
+		ID: responses.CallID(x.generation), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
 	}
 	if req.Store {
 		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
@@ -253,15 +250,6 @@ func (x *request) newReply(req *responses.Request) *reply {
 	}
 	r.options = responses.OptionsOf(req, o)
 	return r
-}
-
-// responseID is the id of the response that a call makes, so that what is stored of a call is found by it. It is a name, not a secret.
-func responseID(generation string) string {
-	b := append(make([]byte, 0, len("resp_")+idSize), "resp_"...)
-	for _, c := range sha256.Sum256([]byte(generation)) { // as many bytes as an id has characters
-		b = append(b, base62[c%62])
-	}
-	return string(b)
 }
 
 func newID(prefix string) string {

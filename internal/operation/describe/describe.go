@@ -401,8 +401,11 @@ func (w *writer) schemas() (*yaml.Node, error) {
 			}
 			p.Description = w.comments[w.owner(t, f)+"."+f.Name]
 			if by := f.Tag.Get("schema"); by != "" {
-				s.Properties[member] = &huma.Schema{Ref: "#/components/schemas/" + by}
-				p = &huma.Schema{}
+				p = &huma.Schema{Ref: "#/components/schemas/" + by}
+				if f.Type == reflect.TypeFor[*operation.Raw]() {
+					p = &huma.Schema{OneOf: []*huma.Schema{p, {Type: "null"}}}
+				}
+				s.Properties[member], p = p, &huma.Schema{}
 			}
 			if inner := operation.MaybeOf(f.Type); inner != nil && p.Ref != "" {
 				s.Properties[member] = &huma.Schema{OneOf: []*huma.Schema{{Ref: p.Ref}, {Type: "null"}}, Description: p.Description}

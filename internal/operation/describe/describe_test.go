@@ -22,7 +22,7 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{}), catalogapi.New(catalogapi.Deps{}).Operations()), "../../accountapi", "../../adminapi", "../../catalogapi")
+	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{}), catalogapi.New(catalogapi.Deps{}).Operations()), "../../accountapi", "../../adminapi", "../../catalogapi", "../../explain")
 	if err != nil {
 		t.Fatal(err)
 	}

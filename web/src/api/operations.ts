@@ -1,9 +1,6 @@
 // Written by scripts/operations.mjs (npm run types).
 import { query } from './operation'
 
-export const getOverview = /* @__PURE__ */ query('getOverview', '/api/overview')
-export const getCall = /* @__PURE__ */ query('getCall', '/api/calls/{id}')
-export const getCallText = /* @__PURE__ */ query('getCallText', '/api/calls/{id}/text')
 export const getStatement = /* @__PURE__ */ query('getStatement', '/api/account/statement')
 export const getMe = /* @__PURE__ */ query('getMe', '/api/me')
 export const getSetup = /* @__PURE__ */ query('getSetup', '/api/setup')
@@ -44,6 +41,9 @@ export const getUsage = /* @__PURE__ */ query('getUsage', '/api/usage')
 export const listCalls = /* @__PURE__ */ query('listCalls', '/api/calls')
 export const getCallHistogram = /* @__PURE__ */ query('getCallHistogram', '/api/calls/histogram')
 export const listHiddenModels = /* @__PURE__ */ query('listHiddenModels', '/api/catalog/hidden')
+export const getOverview = /* @__PURE__ */ query('getOverview', '/api/overview')
+export const getCall = /* @__PURE__ */ query('getCall', '/api/calls/{id}')
+export const getCallText = /* @__PURE__ */ query('getCallText', '/api/calls/{id}/text')
 export const getAdminCatalog = /* @__PURE__ */ query('getAdminCatalog', '/api/admin/catalog')
 export const getAdminHistory = /* @__PURE__ */ query('getAdminHistory', '/api/admin/catalog/history')
 export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/api/admin/providers')

@@ -1108,26 +1108,6 @@ export interface paths {
         patch: operations["changeKey"];
         trace?: never;
     };
-    "/api/account/preferences/explain": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Explain where a chat request would go if the account had these preferences; needs a management key
-         * @description Preferences that are saved for the account and the key are left aside. Nothing is saved, called, held or charged. A request without any remaining candidate is explained, too: error then has the error of such a request.
-         */
-        post: operations["explainPreferences"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/payments/notifications": {
         parameters: {
             query?: never;
@@ -1148,23 +1128,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/overview": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The account at a glance: money, spending by day, the last calls, and what needs attention */
-        get: operations["getOverview"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -1177,46 +1140,6 @@ export interface paths {
          * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most ten streams.
          */
         get: operations["followEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/calls/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * Explain one call: its routing, its usage, and the calculation of its charge
-         * @description A call that has just ended may not be recorded yet: then the 404 has error.metadata.recording true and Retry-After. It says nothing else: calls of others and calls that do not exist have the same answer.
-         */
-        get: operations["getCall"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/calls/{id}/text": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What the model of a call was given, where it is stored
-         * @description Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is 404, and one of more than 4 MiB with its conversation 413. Calls of others and calls that do not exist have the answer of GET /api/calls/{id}.
-         */
-        get: operations["getCallText"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2092,6 +2015,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/account/preferences/explain": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Explain where a chat request would go if the account had these preferences; needs a management key
+         * @description Preferences that are saved for the account and the key are left aside. Nothing is saved, called, held or charged. A request without any remaining candidate is explained, too: error then has the error of such a request.
+         */
+        post: operations["explainPreferences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/preferences": {
         parameters: {
             query?: never;
@@ -2757,6 +2700,63 @@ export interface paths {
          * @description For a session the key is the one of the browser's calls. What only some calls would be refused for, such as their length, hides nothing.
          */
         get: operations["listHiddenModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/overview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The account at a glance: money, spending by day, the last calls, and what needs attention */
+        get: operations["getOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain one call: its routing, its usage, and the calculation of its charge
+         * @description A call that has just ended may not be recorded yet: then the 404 has error.metadata.recording true and Retry-After. It says nothing else: calls of others and calls that do not exist have the same answer.
+         */
+        get: operations["getCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/calls/{id}/text": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What the model of a call was given, where it is stored
+         * @description Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is 404, and one of more than 4 MiB with its conversation 413. Calls of others and calls that do not exist have the answer of GET /api/calls/{id}.
+         */
+        get: operations["getCallText"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4887,6 +4887,22 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        ResponseItemList: components["schemas"]["ResponseItem"][];
+        /** @description As in the request */
+        GivenInstructions: string | {
+            [key: string]: unknown;
+        }[] | null;
+        /** @description As in the request */
+        GivenTools: {
+            [key: string]: unknown;
+        }[] | null;
+        /** @description The format of the answer, as in the request */
+        GivenFormat: {
+            [key: string]: unknown;
+        } | null;
+        CallMembers: {
+            [key: string]: unknown;
+        } | null;
         ResponseUsage: {
             input_tokens: number;
             input_tokens_details: {
@@ -5285,122 +5301,6 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description The sort criterion of the candidate; null if it was dropped. */
-        Score: {
-            value: number | null;
-            by: string;
-            /** @description Meaning of the value, in a sentence */
-            meaning: string;
-        } | null;
-        /** @description Rubles, for a prompt of this length. */
-        CandidatePrice: {
-            prompt_per_1k: components["schemas"]["Decimal"];
-            completion_per_1k: components["schemas"]["Decimal"];
-            request: components["schemas"]["Decimal"];
-            /** @description Version of the price list */
-            list: string | null;
-            /** @description Version of the dollar rate and margin; null when priced in rubles */
-            rate: string | null;
-        };
-        /** @description Rubles at the time of the call, for a prompt of its length; null in old records without them. */
-        PlannedPrice: {
-            prompt_per_1k: components["schemas"]["Decimal"];
-            completion_per_1k: components["schemas"]["Decimal"];
-            request: components["schemas"]["Decimal"];
-        } | null;
-        /** @description null without measurements. */
-        Percentiles: {
-            p50: number;
-            p75: number;
-            p90: number;
-            p99: number;
-        } | null;
-        RouteCandidate: {
-            endpoint: string;
-            /** @description Names it in provider.order, only and ignore */
-            tag: string;
-            provider: string;
-            provider_name: string;
-            /** @description Id of the own key that it would be called with, for the fee that price shows; null: the gateway's */
-            own_key: string | null;
-            /** @description The requested model */
-            model: string;
-            /** @description Position among the attempts, from 1; 0: not among them */
-            order: number;
-            /** @description Name of the filter */
-            dropped_by: string | null;
-            /** @description Why the filter dropped it */
-            detail: string | null;
-            score: components["schemas"]["Score"];
-            price: components["schemas"]["CandidatePrice"];
-            /** @description Rubles that an attempt reserves before it begins; null if they exceed the largest amount */
-            hold: string | null;
-            health: {
-                /** @description It currently fails */
-                failing: boolean;
-                /** @description It is tried after the others for a while */
-                cool_down: boolean;
-                /** @description It currently gets no calls */
-                ejected: boolean;
-                latency_ms: components["schemas"]["Percentiles"];
-                throughput_tps: components["schemas"]["Percentiles"];
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        RouteExplanation: {
-            data: {
-                catalog_version: string;
-                rate_version: string | null;
-                /** @description The requested models, in order */
-                models: string[];
-                /** @description The preferences of the request, merged with those of its key and account. and_only contains further lists, each of which must allow an endpoint. */
-                preferences: {
-                    [key: string]: unknown;
-                };
-                /** @description The defaults of key and account, as they were set. */
-                defaults: {
-                    account: components["schemas"]["DefaultPreferences"];
-                    key: components["schemas"]["DefaultPreferences"];
-                };
-                stream: boolean;
-                /** @description Estimated */
-                prompt_tokens: number;
-                max_tokens: number | null;
-                candidates: components["schemas"]["RouteCandidate"][];
-                /** @description Endpoints in the order in which they would be tried */
-                attempts: string[];
-                error: components["schemas"]["ErrorObject"] | null;
-            } & {
-                [key: string]: unknown;
-            };
-        };
-        PlannedCandidate: {
-            endpoint: string;
-            /** @description Id of the own key that it would be called with; null: the gateway's */
-            own_key: string | null;
-            /** @description The requested model: model, or one of models */
-            model: string | null;
-            /** @description Position among the attempts, from 1; 0: not among them */
-            order: number;
-            dropped_by: string | null;
-            detail: string | null;
-            score: components["schemas"]["Score"];
-            price: components["schemas"]["PlannedPrice"];
-        } & {
-            [key: string]: unknown;
-        };
-        MadeAttempt: {
-            endpoint: string;
-            provider: string;
-            /** @description Id of the own key that the attempt was made with; null: the gateway's */
-            own_key: string | null;
-            status: number;
-            reason: string | null;
-            started_ms: number;
-            first_token_ms: number | null;
-            ended_ms: number;
-        };
         Credits: {
             data: {
                 /** @description All top-ups, corrections and refunds */
@@ -5480,7 +5380,8 @@ export interface components {
                     estimated: boolean;
                     /** @enum {string} */
                     source: "reported" | "estimated" | "capped" | "low";
-                    parts: components["schemas"]["CostLines"];
+                    /** @description What was charged for */
+                    parts: components["schemas"]["CostLine"][];
                     counts: components["schemas"]["Counts"];
                     /** @description Sum of the lines before it is rounded up to total_cost */
                     exact: components["schemas"]["Decimal"];
@@ -5507,55 +5408,10 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description What was charged for. The quantity times the price is the cost of a line; the sum of the lines is rounded up once */
-        CostLines: {
-            kind: string;
-            /** @description Tokens, characters or pieces; milliseconds of recordings and thousandths of megapixels */
-            quantity: number;
-            /** @description The quantity with its unit, such as "1200 tokens" or "3.41 seconds" */
-            measure: string;
-            /**
-             * @description What the price is for
-             * @enum {string}
-             */
-            unit: "1k_tokens" | "request" | "search" | "image" | "call" | "container" | "minute" | "1k_characters" | "megapixel" | "second";
-            price: components["schemas"]["Decimal"];
-            /** @description The source's price in dollars, null for a price in rubles */
-            price_usd: string | null;
-            /** @description What price_usd is for, such as "million tokens" */
-            price_usd_unit: string | null;
-            /** @description Rubles before the one rounding */
-            cost: components["schemas"]["Decimal"];
-        }[];
         /** @description Everything that was counted, by name. A count that was neither reported nor needed is missing */
         Counts: {
             [key: string]: number;
         };
-        /** @description What the prices come from. A price is its dollars times rubles_per_dollar times (1 + margin), and times (1 + vat) if that is on top, rounded up to 10⁻⁹ rubles */
-        PriceBasis: {
-            /** @description Version of the price list */
-            list: string | null;
-            /** @description Version of the rate */
-            rate: string | null;
-            rubles_per_dollar: string | null;
-            /** @description "0.15" for 15 % */
-            margin: string | null;
-            vat: components["schemas"]["VAT"];
-            /** @description Rubles of VAT in the charge, null without VAT */
-            vat_amount: string | null;
-            /** @description The source's prices, and the threshold or the hours that applied */
-            source: string | null;
-        };
-        /** @description The value-added tax that the prices contain, null for none */
-        VAT: {
-            /**
-             * @description on_top: rate and margin are without it, and it was added
-             * @enum {string}
-             */
-            mode: "included" | "on_top";
-            /** @description "22" for 22 % */
-            percent: string;
-        } | null;
         /** @description Decimal text, or a number, which may have an exponent */
         DecimalInput: string | number | null;
         ProviderChange: {
@@ -5751,77 +5607,6 @@ export interface components {
             expires_at: string | null;
             creator_user_id: string;
         };
-        Overview: {
-            /** Format: date-time */
-            as_of: string;
-            /** @description Balance without what is on hold */
-            available: components["schemas"]["Decimal"];
-            balance: components["schemas"]["Decimal"];
-            held: {
-                amount: components["schemas"]["Decimal"];
-                /** @description Running calls and jobs; null while other nodes have some */
-                count: number | null;
-            };
-            spent_today: components["schemas"]["Decimal"];
-            /** @description Since the first of this month */
-            spent_month: components["schemas"]["Decimal"];
-            /** @description The sum of days */
-            spent_30_days: components["schemas"]["Decimal"];
-            /** @description How long available lasts at the average of the last seven whole days; null without spending */
-            runway_days: number | null;
-            /** @description The last 30 days, today last */
-            days: {
-                /** Format: date */
-                date: string;
-                cost: components["schemas"]["Decimal"];
-                calls: number;
-                /** @description False for today */
-                complete: boolean;
-                /** @description Costs of the three models that cost most in all days, and of the rest (null) */
-                parts: {
-                    model: string | null;
-                    cost: components["schemas"]["Decimal"];
-                }[];
-            }[];
-            /** @description What cost most in these days */
-            top: {
-                model: string | null;
-                cost: components["schemas"]["Decimal"];
-                calls: number;
-            }[];
-            calls: components["schemas"]["CallRow"][];
-            notices: components["schemas"]["Notice"][];
-            /** @description The first steps of a new account */
-            steps: {
-                key: boolean;
-                call: boolean;
-                top_up: boolean;
-            };
-        };
-        Notice: {
-            /**
-             * @description model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
-             * @enum {string}
-             */
-            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending";
-            /** @description Hash of the key, slug of the model; null for the wallet */
-            ref: string | null;
-            name: string | null;
-            detail: {
-                limit?: components["schemas"]["Decimal"];
-                spent?: components["schemas"]["Decimal"];
-                percent?: number;
-                /** @enum {string|null} */
-                resets?: "daily" | "weekly" | "monthly" | null;
-                /** Format: date-time */
-                at?: string;
-                available?: components["schemas"]["Decimal"];
-                /** @description That the money lasts */
-                days?: number | null;
-                /** @description Median of the spending of days */
-                usual?: components["schemas"]["Decimal"];
-            };
-        };
         /** @description Events with `id`, `event` and `data`: EventsChunk */
         EventsStream: string;
         /** @description The data of an event */
@@ -5889,116 +5674,6 @@ export interface components {
          * @enum {string}
          */
         AnswerSchema: "lenient" | "strict";
-        CallText: {
-            data: {
-                /** @description Of the call */
-                id: string;
-                /** @description Of the stored response: GET and DELETE /v1/responses/{id} */
-                response_id: string;
-                /** @description As in the request */
-                instructions: string | {
-                    [key: string]: unknown;
-                }[] | null;
-                /** @description As in the request */
-                tools: {
-                    [key: string]: unknown;
-                }[] | null;
-                /** @description The format of the answer, as in the request */
-                text: {
-                    [key: string]: unknown;
-                } | null;
-                /** @description False where an earlier response of the conversation was deleted or has expired */
-                whole: boolean;
-                /** @description All that the model was given, the oldest first: the conversation before the call, with its answers, and the input of the call */
-                input: components["schemas"]["ResponseItem"][];
-            };
-        };
-        Call: {
-            data: {
-                id: string;
-                request_id: string;
-                /** Format: date-time */
-                created_at: string;
-                user?: string;
-                /** @description Id of the key */
-                key?: string | null;
-                key_hash: string | null;
-                key_name: string | null;
-                api?: string;
-                /** @description The same as api */
-                kind: string;
-                /** @description HTTP status of the answer */
-                status: number;
-                /** @description ok, canceled or an error_type */
-                result: string;
-                model_asked: string;
-                /** @description The preset that the request used, and its version */
-                preset?: {
-                    name: string;
-                    version: number;
-                } | null;
-                model?: string | null;
-                provider?: string | null;
-                provider_name?: string | null;
-                endpoint?: string | null;
-                upstream_id?: string | null;
-                /** @description Id of the own key of its provider that the call was answered with; null: the gateway's */
-                own_key?: string | null;
-                stream?: boolean;
-                canceled?: boolean;
-                settled?: boolean;
-                error?: string | null;
-                finish_reason?: string | null;
-                native_finish_reason?: string | null;
-                /** @description Parts of the request that were not sent to the provider that served */
-                notice?: string | null;
-                cost: components["schemas"]["Decimal"];
-                first_token_ms: number;
-                generating_ms?: number;
-                duration_ms: number;
-                session_id?: string | null;
-                client_user?: string | null;
-                user_agent?: string | null;
-                http_referer?: string | null;
-                title?: string | null;
-                metadata?: {
-                    [key: string]: unknown;
-                } | null;
-                /** @description Settings of the request as it named them: numbers, booleans and names, such as temperature, max_tokens or provider.sort; never a text, a tool or a schema */
-                parameters?: {
-                    [key: string]: unknown;
-                } | null;
-                plan: {
-                    /** @description Version of the catalog for the plan and the prices of the call */
-                    catalog_version: string | null;
-                    candidates: components["schemas"]["PlannedCandidate"][];
-                };
-                attempts: components["schemas"]["MadeAttempt"][];
-                usage: {
-                    prompt_tokens: number;
-                    completion_tokens: number;
-                    reasoning_tokens: number;
-                    /** @enum {string} */
-                    source: "reported" | "estimated" | "capped" | "low";
-                    /** @description The cost that the provider reported, in dollars, unchanged */
-                    upstream_cost_usd?: string;
-                    parts: components["schemas"]["CostLines"];
-                    counts: components["schemas"]["Counts"];
-                    /** @description Sum of the lines before it is rounded up to the cost */
-                    exact: components["schemas"]["Decimal"];
-                };
-                price: components["schemas"]["PriceBasis"];
-                hold: {
-                    amount: components["schemas"]["Decimal"];
-                    released: components["schemas"]["Decimal"];
-                };
-                entries: number[];
-                refunds: components["schemas"]["Movement"][];
-                stored_text: boolean;
-            } & {
-                [key: string]: unknown;
-            };
-        };
         NewProvider: components["schemas"]["ProviderChange"] & Record<string, never>;
         NewEndpoint: components["schemas"]["EndpointChange"] & Record<string, never>;
         /** @description What is stored of an account's content, for how long, and how much of it there is. */
@@ -6430,6 +6105,62 @@ export interface components {
             kpp?: string | null;
             address?: string | null;
         };
+        /** @description One request of an operation. */
+        Call: {
+            id: string;
+            request_id: string;
+            /** Format: date-time */
+            created_at: string;
+            user: string;
+            /** @description Id of the key */
+            key: string | null;
+            api: string;
+            /** @description The same as api */
+            kind: string;
+            /** @description Status replaces that of the operation, where it is not 0. */
+            status: number;
+            /** @description One of ok, canceled and the values of error_type */
+            result: string;
+            model_asked: string;
+            preset: components["schemas"]["CallPreset"] | null;
+            model: string | null;
+            provider: string | null;
+            provider_name: string | null;
+            endpoint: string | null;
+            upstream_id: string | null;
+            /** @description Id of the own key of its provider that the call was answered with; null: the gateway's */
+            own_key: string | null;
+            stream: boolean;
+            canceled: boolean;
+            settled: boolean;
+            error: string | null;
+            finish_reason: string | null;
+            native_finish_reason: string | null;
+            /** @description Parts of the request that were not sent to the provider that served */
+            notice: string | null;
+            cost: components["schemas"]["Decimal"];
+            first_token_ms: number;
+            generating_ms: number;
+            duration_ms: number;
+            /** @description Nil for a key */
+            session_id: string | null;
+            client_user: string | null;
+            user_agent: string | null;
+            http_referer: string | null;
+            title: string | null;
+            metadata: components["schemas"]["CallMembers"];
+            parameters: components["schemas"]["CallMembers"];
+            key_hash: string | null;
+            key_name: string | null;
+            plan: components["schemas"]["Plan"];
+            attempts: components["schemas"]["MadeAttempt"][];
+            usage: components["schemas"]["CallUsage"];
+            price: components["schemas"]["PriceBasis"];
+            hold: components["schemas"]["CallHold"];
+            entries: number[];
+            refunds: components["schemas"]["Movement"][];
+            stored_text: boolean;
+        };
         /** @description How many calls there were over time. */
         CallHistogram: {
             /** Format: date-time */
@@ -6446,6 +6177,11 @@ export interface components {
             total_failed: number;
             total_canceled: number;
             total_cost: components["schemas"]["Decimal"];
+        };
+        /** @description What was on hold for a call. */
+        CallHold: {
+            amount: components["schemas"]["Decimal"];
+            released: components["schemas"]["Decimal"];
         };
         /** @description The key of a call. */
         CallKey: {
@@ -6464,6 +6200,11 @@ export interface components {
              * @description How far back the search has come; null at the end
              */
             searched_to: string | null;
+        };
+        /** @description The preset that a request used. */
+        CallPreset: {
+            name: string;
+            version: number;
         };
         /** @description A call in a list. */
         CallRow: {
@@ -6496,6 +6237,42 @@ export interface components {
             reasoning_tokens: number;
             first_token_ms: number | null;
             duration_ms: number;
+        };
+        /** @description What the model of a call was given. */
+        CallText: {
+            /** @description Of the call */
+            id: string;
+            /** @description Of the stored response: GET and DELETE /v1/responses/{id} */
+            response_id: string;
+            instructions: components["schemas"]["GivenInstructions"];
+            tools: components["schemas"]["GivenTools"];
+            text: components["schemas"]["GivenFormat"];
+            /** @description False where an earlier response of the conversation was deleted or has expired */
+            whole: boolean;
+            input: components["schemas"]["ResponseItemList"];
+        };
+        /** @description What a call used, and how its charge came about. */
+        CallUsage: {
+            prompt_tokens: number;
+            completion_tokens: number;
+            reasoning_tokens: number;
+            parts: components["schemas"]["CostLine"][];
+            counts: components["schemas"]["Counts"];
+            exact: components["schemas"]["Decimal"];
+            /** @enum {string} */
+            source: "reported" | "estimated" | "capped" | "low";
+            /** @description The cost that the provider reported, in dollars, unchanged */
+            upstream_cost_usd?: string;
+        };
+        /** @description Rubles, for a prompt of this length. */
+        CandidatePrice: {
+            prompt_per_1k: components["schemas"]["Decimal"];
+            completion_per_1k: components["schemas"]["Decimal"];
+            request: components["schemas"]["Decimal"];
+            /** @description Version of the price list */
+            list: string | null;
+            /** @description Version of the dollar rate and margin; null when priced in rubles */
+            rate: string | null;
         };
         /** @description A change of the catalog at run time. */
         CatalogChange: {
@@ -6657,6 +6434,25 @@ export interface components {
             name?: string | null;
             password: string;
         };
+        /** @description A part of a charge: the quantity times the price. The sum of the lines is rounded up once. */
+        CostLine: {
+            kind: string;
+            /** @description Tokens, characters or pieces; milliseconds of recordings and thousandths of megapixels */
+            quantity: number;
+            /** @description The quantity with its unit, such as "1200 tokens" or "3.41 seconds" */
+            measure: string;
+            /**
+             * @description What the price is for
+             * @enum {string}
+             */
+            unit: "1k_tokens" | "request" | "search" | "image" | "call" | "container" | "minute" | "1k_characters" | "megapixel" | "second";
+            price: components["schemas"]["Decimal"];
+            /** @description The source's price in dollars, null for a price in rubles */
+            price_usd: string | null;
+            /** @description What price_usd is for, such as "million tokens" */
+            price_usd_unit: string | null;
+            cost: components["schemas"]["Decimal"];
+        };
         /** @description PublicKeyCredentialCreationOptionsJSON of Web Authentication, section 5.1.9: what navigator.credentials.create takes. */
         CreationOptions: {
             challenge: string;
@@ -6729,6 +6525,17 @@ export interface components {
             /** @description Other providers at which people can sign in */
             oidc: components["schemas"]["SignInProvider"][];
         };
+        /** @description The worst figures that are wished for. */
+        FigureCutoffs: {
+            /** Format: double */
+            p50?: number;
+            /** Format: double */
+            p75?: number;
+            /** Format: double */
+            p90?: number;
+            /** Format: double */
+            p99?: number;
+        };
         /** @description All metrics of some calls; only with figures=true. */
         Figures: {
             cost: components["schemas"]["Decimal"];
@@ -6744,6 +6551,12 @@ export interface components {
             charged: number;
             /** @description Calls that the client stopped */
             canceled: number;
+        };
+        /** @description Which of the first steps of a new account are done. */
+        FirstSteps: {
+            key: boolean;
+            call: boolean;
+            top_up: boolean;
         };
         /** @description The text of a key before its last rotation, while it works. */
         FormerKey: {
@@ -7301,6 +7114,18 @@ export interface components {
             /** @description How often it was given */
             count: number;
         };
+        /** @description One try at an endpoint. Times are from the beginning of the call. */
+        MadeAttempt: {
+            endpoint: string;
+            provider: string;
+            /** @description Id of the own key that the attempt was made with; null: the gateway's */
+            own_key: string | null;
+            status: number;
+            reason: string | null;
+            started_ms: number;
+            first_token_ms: number | null;
+            ended_ms: number;
+        };
         /** @description Who is signed in with a browser, and which ways in there are. */
         Me: {
             /** @description Null for a visitor */
@@ -7380,6 +7205,34 @@ export interface components {
         NewWebhookSecret: {
             secret: string;
         };
+        /** @description Something that needs attention. */
+        Notice: {
+            /**
+             * @description Model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+             * @enum {string}
+             */
+            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending";
+            /** @description Hash of the key, slug of the model; null for the wallet */
+            ref: string | null;
+            name: string | null;
+            detail: components["schemas"]["NoticeDetail"];
+        };
+        /** @description What a notice is about, by its kind. */
+        NoticeDetail: {
+            limit?: components["schemas"]["Decimal"];
+            available?: components["schemas"]["Decimal"];
+            amount?: components["schemas"]["Decimal"];
+            spent?: components["schemas"]["Decimal"];
+            /** @description Median of the spending of days */
+            usual?: components["schemas"]["Decimal"];
+            percent?: number;
+            /** @description When the limit begins anew; null: never */
+            resets?: string | null;
+            /** @description That the money lasts; null where that is not known */
+            days?: number | null;
+            /** Format: date-time */
+            at?: string | null;
+        };
         /** @description Says by which channels each cause is reported. */
         NotificationCauses: {
             low_balance: components["schemas"]["NotificationSwitches"];
@@ -7431,6 +7284,59 @@ export interface components {
             /** @description This gateway can sign events */
             available: boolean;
             url: string | null;
+        };
+        /** @description An account at a glance. */
+        Overview: {
+            /** Format: date-time */
+            as_of: string;
+            /** @description Balance without what is on hold */
+            available: components["schemas"]["Decimal"];
+            balance: components["schemas"]["Decimal"];
+            held: components["schemas"]["OverviewHeld"];
+            spent_today: components["schemas"]["Decimal"];
+            /** @description Since the first of this month */
+            spent_month: components["schemas"]["Decimal"];
+            /** @description The sum of days */
+            spent_30_days: components["schemas"]["Decimal"];
+            /** @description How long available lasts at the average of the last seven whole days; null without spending */
+            runway_days: number | null;
+            /** @description The last 30 days, today last */
+            days: components["schemas"]["OverviewDay"][];
+            /** @description What cost most in these days */
+            top: components["schemas"]["OverviewModel"][];
+            calls: components["schemas"]["CallRow"][];
+            notices: components["schemas"]["Notice"][];
+            steps: components["schemas"]["FirstSteps"];
+        };
+        /** @description What a day has cost. */
+        OverviewDay: {
+            /** Format: date */
+            date: string;
+            cost: components["schemas"]["Decimal"];
+            calls: number;
+            /** @description False for today */
+            complete: boolean;
+            /** @description Costs of the three models that cost most in all days, and of the rest */
+            parts: components["schemas"]["OverviewPart"][];
+        };
+        /** @description Money on hold. */
+        OverviewHeld: {
+            amount: components["schemas"]["Decimal"];
+            /** @description Running calls and jobs; null while other nodes have some */
+            count: number | null;
+        };
+        /** @description What a model has cost. */
+        OverviewModel: {
+            /** @description Null: the rest, and calls that no model served */
+            model: string | null;
+            cost: components["schemas"]["Decimal"];
+            calls: number;
+        };
+        /** @description What a model has cost on a day. */
+        OverviewPart: {
+            /** @description Null: the rest, and calls that no model served */
+            model: string | null;
+            cost: components["schemas"]["Decimal"];
         };
         /** @description Who owns a provider or an endpoint, and whether it takes part. */
         Ownership: {
@@ -7595,6 +7501,17 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
+        /** @description Null without measurements. */
+        Percentiles: {
+            /** Format: double */
+            p50: number | null;
+            /** Format: double */
+            p75: number | null;
+            /** Format: double */
+            p90: number | null;
+            /** Format: double */
+            p99: number | null;
+        };
         /** @description Who is signed in. */
         Person: {
             id: string;
@@ -7625,6 +7542,32 @@ export interface components {
             /** @enum {string} */
             role: "owner";
         };
+        /** @description What routing considered, as it was shown at the time of the call. */
+        Plan: {
+            /** @description Version of the catalog for the plan and the prices of the call */
+            catalog_version: string | null;
+            candidates: components["schemas"]["PlannedCandidate"][];
+        };
+        /** @description An endpoint that routing considered. */
+        PlannedCandidate: {
+            endpoint: string;
+            /** @description Id of the own key that it would be called with; null: the gateway's */
+            own_key: string | null;
+            /** @description The requested model: model, or one of models */
+            model: string | null;
+            /** @description Position among the attempts, from 1; 0: not among them */
+            order: number;
+            dropped_by: string | null;
+            detail: string | null;
+            score: components["schemas"]["Score"] | null;
+            price: components["schemas"]["PlannedPrice"] | null;
+        };
+        /** @description Rubles at the time of the call, for a prompt of its length; null in old records without them. */
+        PlannedPrice: {
+            prompt_per_1k: components["schemas"]["Decimal"];
+            completion_per_1k: components["schemas"]["Decimal"];
+            request: components["schemas"]["Decimal"];
+        };
         /** @description A movement that was posted, now or before. */
         Posted: {
             transaction: number;
@@ -7643,6 +7586,11 @@ export interface components {
             /** @description Operator for the command line, or key: and the id of a management key */
             actor: string | null;
             wallet: string;
+        };
+        /** @description Preferences to try with a request. */
+        PreferencesTrial: {
+            provider: components["schemas"]["DefaultPreferences"];
+            request: components["schemas"]["ChatRequest"];
         };
         /** @description A preset with what it says. */
         Preset: {
@@ -7807,6 +7755,29 @@ export interface components {
             /** @description How many versions are kept */
             most: number;
             next: null;
+        };
+        /** @description What the prices come from. A price is its dollars times rubles_per_dollar times (1 + margin), and times (1 + vat) if that is on top, rounded up to 10⁻⁹ rubles. */
+        PriceBasis: {
+            /** @description Version of the price list */
+            list: string | null;
+            /** @description Version of the rate */
+            rate: string | null;
+            rubles_per_dollar: string | null;
+            /** @description "0.15" for 15 % */
+            margin: string | null;
+            vat: components["schemas"]["VAT"] | null;
+            /** @description Rubles of VAT in the charge, null without VAT */
+            vat_amount: components["schemas"]["Decimal"] | null;
+            /** @description The source's prices, and the threshold or the hours that applied */
+            source: string | null;
+        };
+        /** @description The ceilings of a price in rubles, exact. */
+        PriceCeilings: {
+            prompt?: string;
+            completion?: string;
+            request?: string;
+            image?: string;
+            audio?: string;
         };
         /** @description How old the dollar prices of built-in models are. */
         PricesAge: {
@@ -8168,6 +8139,89 @@ export interface components {
             token: string;
             password: string;
         };
+        /** @description An endpoint that routing considers. */
+        RouteCandidate: {
+            endpoint: string;
+            /** @description Names it in provider.order, only and ignore */
+            tag: string;
+            provider: string;
+            provider_name: string;
+            /** @description Id of the own key that it would be called with, for the fee that price shows; null: the gateway's */
+            own_key: string | null;
+            /** @description The requested model */
+            model: string;
+            /** @description Position among the attempts, from 1; 0: not among them */
+            order: number;
+            /** @description Name of the filter */
+            dropped_by: string | null;
+            /** @description Why the filter dropped it */
+            detail: string | null;
+            score: components["schemas"]["Score"] | null;
+            price: components["schemas"]["CandidatePrice"];
+            /** @description Rubles that an attempt reserves before it begins; null if they exceed the largest amount */
+            hold: components["schemas"]["Decimal"] | null;
+            health: components["schemas"]["RouteHealth"];
+        };
+        /** @description The defaults of key and account, as they were set. */
+        RouteDefaults: {
+            account: components["schemas"]["DefaultPreferences"];
+            key: components["schemas"]["DefaultPreferences"];
+        };
+        /** @description Where a chat request would go, and why. */
+        RouteExplanation: {
+            catalog_version: string;
+            rate_version: string | null;
+            /** @description The requested models, in order */
+            models: string[];
+            preferences: components["schemas"]["RoutePreferences"];
+            defaults: components["schemas"]["RouteDefaults"];
+            stream: boolean;
+            /** @description Estimated */
+            prompt_tokens: number;
+            max_tokens: number | null;
+            candidates: components["schemas"]["RouteCandidate"][];
+            /** @description Endpoints in the order in which they would be tried */
+            attempts: string[];
+            error: components["schemas"]["ErrorObject"] | null;
+        };
+        /** @description How an endpoint works. */
+        RouteHealth: {
+            /** @description It currently fails */
+            failing: boolean;
+            /** @description It is tried after the others for a while */
+            cool_down: boolean;
+            /** @description It currently gets no calls */
+            ejected: boolean;
+            latency_ms: components["schemas"]["Percentiles"] | null;
+            throughput_tps: components["schemas"]["Percentiles"] | null;
+        };
+        /** @description The preferences of a request, merged with those of its key and account. */
+        RoutePreferences: {
+            order?: string[];
+            only?: string[];
+            /** @description Further lists, each of which must allow an endpoint */
+            and_only?: string[][];
+            ignore?: string[];
+            allow_fallbacks?: boolean | null;
+            require_parameters?: boolean;
+            data_collection?: string;
+            zdr?: boolean;
+            quantizations?: string[];
+            /** @description As ProviderPreferences has it */
+            sort?: unknown;
+            max_price?: components["schemas"]["PriceCeilings"];
+            preferred_min_throughput?: components["schemas"]["FigureCutoffs"];
+            preferred_max_latency?: components["schemas"]["FigureCutoffs"];
+            batch?: string;
+        };
+        /** @description The sort criterion of a candidate; null if it was dropped. */
+        Score: {
+            /** Format: double */
+            value: number | null;
+            by: string;
+            /** @description Meaning of the value, in a sentence */
+            meaning: string;
+        };
         /** @description What a passkey must end before there is a session. */
         SecondStep: {
             /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
@@ -8408,6 +8462,16 @@ export interface components {
             total: components["schemas"]["Figure"];
             figures?: components["schemas"]["Figures"];
             values: components["schemas"]["FigureList"];
+        };
+        /** @description The value-added tax that the prices contain, null for none. */
+        VAT: {
+            /**
+             * @description With on_top rate and margin are without it, and it was added
+             * @enum {string}
+             */
+            mode: "included" | "on_top";
+            /** @description "22" for 22 % */
+            percent: string;
         };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
@@ -11418,7 +11482,9 @@ export interface operations {
                      *       }
                      *     }
                      */
-                    "application/json": components["schemas"]["RouteExplanation"];
+                    "application/json": {
+                        data: components["schemas"]["RouteExplanation"];
+                    };
                 };
             };
             400: components["responses"]["Error"];
@@ -11766,62 +11832,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    explainPreferences: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "provider": {
-                 *         "sort": "price",
-                 *         "data_collection": "deny"
-                 *       },
-                 *       "request": {
-                 *         "model": "sim/anywhere",
-                 *         "messages": [
-                 *           {
-                 *             "role": "user",
-                 *             "content": "Hello"
-                 *           }
-                 *         ]
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    provider: components["schemas"]["DefaultPreferences"];
-                    request: components["schemas"]["ChatRequest"];
-                };
-            };
-        };
-        responses: {
-            /** @description The plan */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["RouteExplanation"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     notifyPayment: {
         parameters: {
             query?: never;
@@ -11873,35 +11883,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    getOverview: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One moment of the account */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Overview"];
-                    };
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     followEvents: {
         parameters: {
             query: {
@@ -11935,67 +11916,6 @@ export interface operations {
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getCall: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Generation id */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The record */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["Call"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getCallText: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Generation id */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The text */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["CallText"];
-                };
-            };
-            401: components["responses"]["Unauthorized"];
-            404: components["responses"]["Error"];
-            413: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
@@ -14751,6 +14671,65 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    explainPreferences: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "provider": {
+                 *         "data_collection": "deny",
+                 *         "sort": "price"
+                 *       },
+                 *       "request": {
+                 *         "messages": [
+                 *           {
+                 *             "content": "Hello",
+                 *             "role": "user"
+                 *           }
+                 *         ],
+                 *         "model": "sim/anywhere"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PreferencesTrial"];
+            };
+        };
+        responses: {
+            /** @description The plan */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["RouteExplanation"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getPreferences: {
         parameters: {
             query?: never;
@@ -16662,6 +16641,105 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["HiddenModels"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getOverview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One moment of the account */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Overview"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Generation id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Call"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getCallText: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Generation id */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["CallText"];
+                    };
                 };
             };
             400: components["responses"]["Error"];

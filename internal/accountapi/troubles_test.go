@@ -1,4 +1,4 @@
-package httpapi
+package accountapi
 
 import (
 	"testing"
@@ -46,8 +46,8 @@ func TestTroubles(t *testing.T) {
 		},
 		"all of two": {resting{both.Endpoints[0].ID: true, both.Endpoints[1].ID: true}, []notify.Fact{fact(modelDown, "a/both")}},
 	} {
-		a := &API{Deps: Deps{Catalog: func() *catalog.Snapshot { return s }, Health: c.rest}}
-		if diff := cmp.Diff(c.want, a.troubles([]string{"a/both", "b/one", "gone/gone"})); diff != "" {
+		d := Deps{Catalog: func() *catalog.Snapshot { return s }, Health: c.rest}
+		if diff := cmp.Diff(c.want, d.troubles([]string{"a/both", "b/one", "gone/gone"})); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}

@@ -1,0 +1,266 @@
+package accountapi
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/explain"
+	"weir/internal/fault"
+	"weir/internal/history"
+	"weir/internal/money"
+	"weir/internal/operation"
+	"weir/internal/rawjson"
+	"weir/internal/record"
+	"weir/internal/wire/responses"
+)
+
+// Call is the record of one call: why it was routed as it was, and how each number of its charge came about.
+type Call struct {
+	ID           string                `json:"id"`
+	RequestID    string                `json:"request_id"`
+	CreatedAt    time.Time             `json:"created_at"`
+	User         string                `json:"user"`
+	Key          *string               `json:"key"` // id of the key
+	API          string                `json:"api"`
+	Kind         string                `json:"kind"`   // the same as api
+	Status       int                   `json:"status"` // HTTP status of the answer
+	Result       string                `json:"result"` // one of ok, canceled and the values of error_type
+	ModelAsked   string                `json:"model_asked"`
+	Preset       *CallPreset           `json:"preset"`
+	Model        *string               `json:"model"`
+	Provider     *string               `json:"provider"`
+	ProviderName *string               `json:"provider_name"`
+	Endpoint     *string               `json:"endpoint"`
+	UpstreamID   *string               `json:"upstream_id"`
+	OwnKey       *string               `json:"own_key"` // id of the own key of its provider that the call was answered with; null: the gateway's
+	Stream       bool                  `json:"stream"`
+	Canceled     bool                  `json:"canceled"`
+	Settled      bool                  `json:"settled"`
+	Error        *string               `json:"error"`
+	Finish       *string               `json:"finish_reason"`
+	NativeFinish *string               `json:"native_finish_reason"`
+	Notice       *string               `json:"notice"` // parts of the request that were not sent to the provider that served
+	Cost         money.Nano            `json:"cost"`
+	FirstToken   int64                 `json:"first_token_ms"`
+	Generating   int64                 `json:"generating_ms"`
+	Duration     int64                 `json:"duration_ms"`
+	Session      *string               `json:"session_id"`
+	ClientUser   *string               `json:"client_user"`
+	UserAgent    *string               `json:"user_agent"`
+	Referer      *string               `json:"http_referer"`
+	Title        *string               `json:"title"`
+	Metadata     operation.Raw         `json:"metadata" schema:"CallMembers"`
+	Parameters   operation.Raw         `json:"parameters" schema:"CallMembers"` // settings of the request as it named them: numbers, booleans and names, such as temperature, max_tokens or provider.sort; never a text, a tool or a schema
+	KeyHash      *string               `json:"key_hash"`
+	KeyName      *string               `json:"key_name"`
+	Plan         explain.Plan          `json:"plan"`
+	Attempts     []explain.MadeAttempt `json:"attempts"`
+	Usage        CallUsage             `json:"usage"`
+	Price        explain.PriceBasis    `json:"price"`
+	Hold         CallHold              `json:"hold"`
+	Entries      []int64               `json:"entries"`
+	Refunds      []Movement            `json:"refunds"`
+	StoredText   bool                  `json:"stored_text"`
+}
+
+// CallPreset is the preset that a request used.
+type CallPreset struct {
+	Name    string `json:"name"`
+	Version int64  `json:"version"`
+}
+
+// CallUsage is what a call used, and how its charge came about.
+type CallUsage struct {
+	PromptTokens     int64 `json:"prompt_tokens"`
+	CompletionTokens int64 `json:"completion_tokens"`
+	ReasoningTokens  int64 `json:"reasoning_tokens"`
+	explain.Charge
+	Source       string `json:"source" enum:"reported,estimated,capped,low"`
+	UpstreamCost string `json:"upstream_cost_usd,omitempty"` // the cost that the provider reported, in dollars, unchanged
+}
+
+// CallHold is what was on hold for a call.
+type CallHold struct {
+	Amount   money.Nano `json:"amount"`
+	Released money.Nano `json:"released"`
+}
+
+// CallText is what the model of a call was given.
+type CallText struct {
+	ID           string          `json:"id"`          // of the call
+	ResponseID   string          `json:"response_id"` // of the stored response: GET and DELETE /v1/responses/{id}
+	Instructions operation.Raw   `json:"instructions" schema:"GivenInstructions"`
+	Tools        operation.Raw   `json:"tools" schema:"GivenTools"`
+	Text         operation.Raw   `json:"text" schema:"GivenFormat"`
+	Whole        bool            `json:"whole"`                           // false where an earlier response of the conversation was deleted or has expired
+	Input        []operation.Raw `json:"input" schema:"ResponseItemList"` // all that the model was given, the oldest first: the conversation before the call, with its answers, and the input of the call
+}
+
+type callID struct {
+	ID string `json:"-" path:"id"` // generation id
+}
+
+// mostCallText bounds what the text of one call has: of its response, with its answer, and of the conversation before it.
+const mostCallText = 4 << 20
+
+// responsesStyle is the API of calls in the responses style, in their records.
+const responsesStyle = "responses"
+
+// recordedWithin is how soon a call's record is there after its end, for the longest calls.
+const recordedWithin = 10 * time.Minute
+
+// notRecorded is the error for a call without a record. Whether the record may still come follows from the time in the id alone: the answer
+// reveals nothing about calls of other accounts.
+func notRecorded(id string, now time.Time) error {
+	e := fault.New(fault.NotFound, "accountapi.getCall", "There is no such call.")
+	rest, ours := strings.CutPrefix(id, "gen-")
+	seconds, _, _ := strings.Cut(rest, "-")
+	n, err := strconv.ParseInt(seconds, 10, 64)
+	if age := now.Sub(time.Unix(n, 0)); ours && err == nil && age > -time.Minute && age < recordedWithin {
+		e.Public = "There is no record of such a call yet. A call is recorded when it has ended."
+		e.Details = map[string]any{"recording": true}
+		e.RetryAfter = time.Second
+	}
+	return e
+}
+
+func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[Call], err error) {
+	r, entries, err := d.Books.Call(ctx, c.Wallet, in.ID)
+	if fault.Is(err, fault.NotFound) {
+		return out, notRecorded(in.ID, c.At)
+	}
+	if err != nil {
+		return out, err
+	}
+	refunds, err := d.Books.Refunds(ctx, c.Wallet, in.ID)
+	if err != nil {
+		return out, err
+	}
+	out.Data = callOf(r)
+	if r.API == responsesStyle {
+		if out.Data.StoredText, err = d.History.Has(ctx, c.User, responses.CallID(r.Generation)); err != nil {
+			return out, err
+		}
+	}
+	if r.Key != "" {
+		names, err := namesOfKeys(ctx, d.Keys, c.User)
+		if err != nil {
+			return out, err
+		}
+		if k := names[r.Key]; k != nil {
+			out.Data.KeyHash, out.Data.KeyName = &k.Hash, &k.Name
+		}
+	}
+	for i := range entries {
+		out.Data.Entries = append(out.Data.Entries, entries[i].ID)
+	}
+	for i := range refunds {
+		out.Data.Refunds = append(out.Data.Refunds, MovementOf(&refunds[i]))
+	}
+	return out, nil
+}
+
+// callOf is what the record of a call says by itself.
+func callOf(c *record.Call) Call {
+	u := &c.Usage
+	out := Call{
+		ID: c.Generation, RequestID: c.Request, CreatedAt: c.At, User: c.User, Key: OrNull(c.Key), API: c.API, Kind: c.API, Status: c.Status, Result: c.Result(), ModelAsked: c.ModelAsked,
+		Model: OrNull(c.Model), Provider: OrNull(c.Provider), ProviderName: OrNull(c.ProviderName), Endpoint: OrNull(c.Endpoint), UpstreamID: OrNull(c.UpstreamID), OwnKey: OrNull(c.OwnKey),
+		Stream: c.Streamed, Canceled: c.Cancelled, Settled: c.Settled, Error: OrNull(c.Error), Finish: OrNull(c.Finish), NativeFinish: OrNull(c.NativeFinish), Notice: OrNull(c.Notice),
+		Cost: c.Cost, FirstToken: c.FirstContent.Milliseconds(), Generating: c.Generating.Milliseconds(), Duration: c.Duration.Milliseconds(), Session: OrNull(c.Session),
+		ClientUser: OrNull(c.ClientUser), UserAgent: OrNull(c.UserAgent), Referer: OrNull(c.Referer), Title: OrNull(c.Title), Metadata: rawOrNull(c.Metadata), Parameters: rawOrNull(c.Parameters),
+		Plan: explain.PlanOf(c), Attempts: explain.AttemptsOf(c), Price: explain.BasisOf(c), Hold: CallHold{Amount: c.Hold, Released: max(0, c.Hold-c.Cost)},
+		Usage: CallUsage{
+			PromptTokens: u.Prompt.N, CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, Charge: explain.ChargeOf(c), Source: u.Source.String(), UpstreamCost: u.UpstreamCost,
+		},
+	}
+	if c.Preset != "" {
+		out.Preset = &CallPreset{Name: c.Preset, Version: c.PresetVersion}
+	}
+	return out
+}
+
+// rawOrNull is JSON as it is, null for "".
+func rawOrNull(text string) operation.Raw {
+	if text == "" {
+		return nil
+	}
+	return operation.Raw(text)
+}
+
+// getCallText shows what the model of a call was given, where that is stored. Calls of others and calls that do not exist have the answer of getCall.
+func getCallText(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[CallText], err error) {
+	r, _, err := d.Books.Call(ctx, c.Wallet, in.ID)
+	if fault.Is(err, fault.NotFound) {
+		return out, notRecorded(in.ID, c.At)
+	}
+	if err != nil {
+		return out, err
+	}
+	if r.API != responsesStyle {
+		return out, fault.New(fault.NotFound, "accountapi.getCallText", "The text of this call is not stored: only that of calls in the responses style can be.")
+	}
+	chain, err := d.History.Text(ctx, c.User, responses.CallID(r.Generation), mostCallText)
+	if err != nil {
+		return out, err
+	}
+	n := 0
+	for i := range chain {
+		n += chain[i].Size()
+	}
+	if err := c.Charge(2 * int64(n)); err != nil { // with its copy in the answer
+		return out, err
+	}
+	c.NoStore()
+	out.Data = textOf(r.Generation, chain)
+	return out, nil
+}
+
+// textOf is what the last response of a conversation was asked with. Tools and instructions hold for one request, so those of earlier ones are left
+// out.
+func textOf(call string, chain []history.Response) CallText {
+	last := &chain[len(chain)-1]
+	out := CallText{ID: call, ResponseID: last.ID, Whole: chain[0].Parent == ""}
+	for name, to := range map[string]*operation.Raw{"instructions": &out.Instructions, "tools": &out.Tools, "text": &out.Text} {
+		if v := rawjson.Find(last.Object, name); !rawjson.IsNull(v) {
+			*to = v
+		}
+	}
+	for i := range chain {
+		r := &chain[i]
+		for _, v := range responses.Listed(r.ID, r.Input) {
+			out.Input = append(out.Input, v)
+		}
+		if r == last {
+			break
+		}
+		for _, v := range responses.Split(r.Output) {
+			out.Input = append(out.Input, v)
+		}
+	}
+	return out
+}
+
+func calls(d Deps) []operation.Operation {
+	return []operation.Operation{
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/calls/{id}", ID: "getCall", Access: operation.AnyKey, Tag: "account", Answer: "The record",
+			Summary: "Explain one call: its routing, its usage, and the calculation of its charge",
+			Description: "A call that has just ended may not be recorded yet: then the 404 has error.metadata.recording true and Retry-After. It says nothing else: calls of others and " +
+				"calls that do not exist have the same answer.",
+		}, func(ctx context.Context, c *operation.Call, in *callID) (operation.Data[Call], error) {
+			return getCall(ctx, d, c, in)
+		}),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/calls/{id}/text", ID: "getCallText", Access: operation.AnyKey, Tag: "account", Answer: "The text",
+			Summary: "What the model of a call was given, where it is stored",
+			Description: "Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The " +
+				"answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is " +
+				"404, and one of more than 4 MiB with its conversation 413. Calls of others and calls that do not exist have the answer of GET /api/calls/{id}.",
+		}, func(ctx context.Context, c *operation.Call, in *callID) (operation.Data[CallText], error) {
+			return getCallText(ctx, d, c, in)
+		}),
+	}
+}
