@@ -17,7 +17,6 @@ import (
 	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
-	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
@@ -111,11 +110,7 @@ func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source stri
 	if !ok {
 		return nil, nil, fmt.Errorf("the rate %q is no number", built.Rate.RubPerUSD)
 	}
-	rates, err := app.KeyRates(&cfg.Keys.RateLimits)
-	if err != nil {
-		return nil, nil, err
-	}
-	plan, err := gatewayimport.Read(source, files, gatewayimport.World{Model: gatewayimport.Models(built.Snapshot), Rate: rubles, Rates: rates, Credentials: credentials, Now: time.Now()})
+	plan, err := gatewayimport.Read(source, files, gatewayimport.World{Model: gatewayimport.Models(built.Snapshot), Rate: rubles, Rates: cfg.Keys.RateLimits, Credentials: credentials, Now: time.Now()})
 	return plan, built, err
 }
 

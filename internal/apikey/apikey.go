@@ -64,10 +64,10 @@ func (e *LimitEdit) Of(old *Limit) (*Limit, error) {
 
 // Rates are a key's allowances of each minute, and how many of its calls may run at one time; zero is no limit.
 type Rates struct {
-	Requests int64
-	Tokens   int64 // of prompt and answer
-	Rubles   money.Nano
-	Calls    int64 // at one time
+	Requests int64      `yaml:"requests_per_minute"`
+	Tokens   int64      `yaml:"tokens_per_minute"` // of prompt and answer
+	Rubles   money.Nano `yaml:"rubles_per_minute"`
+	Calls    int64      `yaml:"concurrent_calls"` // at one time
 }
 
 // DefaultRate in a field of a key's own Rates leaves it to the operator.

@@ -12,7 +12,6 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -163,8 +162,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.looks = g.live.changes()
-	if g.book, err = ledger.Start(ctx, g.store.Ledger, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
-		return g, explained(ledger.JournalDir(cfg.DataDir), err)
+	books := cfg.Ledger
+	books.Dir, books.Journal, books.Now, books.Log, books.OnSuperseded = ledger.JournalDir(cfg.DataDir), cfg.Journal, time.Now, g.slog, g.supersede
+	if g.book, err = ledger.Start(ctx, g.store.Ledger, books); err != nil {
+		return g, explained(books.Dir, err)
 	}
 	g.onClose(g.closeBook)
 	now := x.clock
@@ -207,10 +208,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, cfg.Relay.Config)
-	g.named = idempotency.New(g.store.Pages, idempotencyConfig(cfg, g.store, g.book, g.slog))
+	g.named = g.makeNamed()
 	g.named.Start()
 	g.onClose(func(context.Context) { g.named.Close() })
-	g.history = history.New(g.store.Pages, historyConfig(cfg, now, g.slog))
+	g.history = g.makeHistory()
 	secrets := webhook.NewSecrets(g.store.Notices, func() *seal.Ring { return ring }, time.Now)
 	fetcher := newFetch(&cfg.Fetch)
 	g.events = newCourier(g.store, secrets, fetcher, cfg.Video.Callbacks, g.slog)
@@ -335,17 +336,10 @@ func (g *Gateway) reload(cfg config.Config) error {
 	return nil
 }
 
-// makeUpstream makes the transport, which says and counts which credentials were refused.
-func (g *Gateway) makeUpstream(cfg config.Config, metrics *httpapi.Metrics) *upstream.Client {
-	var count func(provider, status string)
-	to := upstreamConfig(cfg, g.redactor)
-	to.Resting = func(r upstream.Rest) {
-		g.slog.Warn("a credential was refused and rests", "provider", r.Provider, "credential", r.Key, "model", r.Model, "all_models", r.Whole, "status", r.Status, "for", r.For.String())
-		count(r.Provider, strconv.Itoa(r.Status))
-	}
-	client := upstream.New(to)
-	count = metrics.WatchCredentials(client)
-	return client
+// level returns the log level. Its name was checked before.
+func level(l config.Log) (level slog.Level) {
+	_ = level.UnmarshalText([]byte(l.Level))
+	return level
 }
 
 // publish makes a catalog the current one. The log redacts its credentials before the first request uses them.

@@ -297,7 +297,7 @@ func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		l := &s.Server.Limits
-		l.MaxBodyBytes, l.FailedAuthPerMinute, l.PublicPerMinute = 1<<20, 1_000_000, 1_000_000
+		l.MaxBody, l.FailedAuthPerMinute, l.PublicPerMinute = 1<<20, 1_000_000, 1_000_000
 	})
 	a := gw.NewAccount(t)
 	manager := gw.Open(t, apptest.Opening{Keys: []*apikey.Limit{nil}, Management: true})[0]

@@ -84,7 +84,7 @@ func (g *Gateway) redirectToHTTPS() error {
 	}
 	const soon = 5 * time.Second
 	plain := &http.Server{
-		Handler: g.certificates.Plain(s.PublicURL), ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: soon, MaxHeaderBytes: int(s.Limits.MaxHeaderBytes),
+		Handler: g.certificates.Plain(s.PublicURL), ReadTimeout: soon, WriteTimeout: soon, IdleTimeout: soon, MaxHeaderBytes: s.MaxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(g.slog.Handler(), slog.LevelDebug),
 	}
 	g.onClose(func(context.Context) { _ = plain.Close() })

@@ -19,7 +19,7 @@ const healthFile = "health"
 
 func healthConfig(cfg config.Config, now func() time.Time) health.Config {
 	h := cfg.Health
-	h.MaxInFlight, h.UserShare, h.Now = cfg.Relay.MaxInFlight, cfg.Server.Limits.MaxUserShare, now
+	h.MaxInFlight, h.UserShare, h.Now = cfg.Relay.MaxInFlight, cfg.Server.MaxUserShare, now
 	return h
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"weir/internal/config"
 	"weir/internal/store"
@@ -33,6 +34,9 @@ func openStore(ctx context.Context, cfg config.Config, opts ...postgres.Option) 
 	}
 	return s, nil
 }
+
+// patience is how long a call may wait for the store where d is the usual time: an operator who lets calls wait longer has a slow store.
+func patience(cfg *config.Config, d time.Duration) time.Duration { return max(d, cfg.Ledger.StoreFor) }
 
 func openEngine(ctx context.Context, cfg config.Config, opts ...postgres.Option) (*store.Store, error) {
 	queryFor := patience(&cfg, sqldb.QueryFor)

@@ -4,19 +4,20 @@ package config
 
 import (
 	"crypto/x509"
-	"errors"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/batch"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/fetch"
 	"weir/internal/health"
 	"weir/internal/history"
+	"weir/internal/httpapi"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
-	"weir/internal/money"
+	"weir/internal/limit/quota"
 	"weir/internal/plugin"
 	"weir/internal/relay"
 	"weir/internal/upstream"
@@ -34,7 +35,7 @@ type Config struct {
 	Journal     journal.Options    `yaml:"journal" reload:"restart"`
 	Ledger      ledger.Config      `yaml:"ledger" reload:"restart"`
 	Upstream    Upstream           `yaml:"upstream" reload:"restart"`
-	Stream      Stream             `yaml:"stream" reload:"restart"`
+	Stream      httpapi.Streams    `yaml:"stream" reload:"restart"`
 	Relay       Relay              `yaml:"relay" reload:"restart"`
 	Shaping     plugin.Config      `yaml:"shaping" reload:"restart"`
 	Health      health.Config      `constant:"health" reload:"restart"`
@@ -76,20 +77,13 @@ type Config struct {
 
 // Server configures the listeners and what clients may do.
 type Server struct {
-	Listen            string        `yaml:"listen"`
-	AdminListen       string        `yaml:"admin_listen"` // "off": no admin listener
-	ShutdownDelay     time.Duration `yaml:"shutdown_delay"`
-	DrainTimeout      time.Duration `yaml:"drain_timeout"`
-	TrustedProxies    []string      `yaml:"trusted_proxies"` // addresses or prefixes
-	TruncateAddresses bool          `yaml:"truncate_addresses"`
-	CORS              bool          `yaml:"cors"`
-	Betas             []string      `yaml:"betas"`     // "feature", or "feature=member,tools[].member"
-	AdminAPI          bool          `yaml:"admin_api"` // administrators can use /api/admin on listen, too
-	ModerationVendor  string        `yaml:"moderation_vendor"`
-	PublicURL         string        `yaml:"public_url"` // clients' URL of the gateway; "": the address that they connected to
-	TLS               TLS           `yaml:"tls"`
-	Limits            Limits        `yaml:"limits"`
-	Timeouts          Timeouts      `yaml:"timeouts"`
+	httpapi.Config `yaml:",inline"`
+	Listen         string        `yaml:"listen"`
+	AdminListen    string        `yaml:"admin_listen"` // "off": no admin listener
+	ShutdownDelay  time.Duration `yaml:"shutdown_delay"`
+	DrainTimeout   time.Duration `yaml:"drain_timeout"`
+	TrustedProxies []string      `yaml:"trusted_proxies"` // addresses or prefixes
+	TLS            TLS           `yaml:"tls"`
 }
 
 // TLS configures encryption on listen. Without it Weir is behind a proxy that does it, or serves its own machine.
@@ -125,42 +119,6 @@ func (a *ACME) Roots() (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Limits bound the requests of clients.
-type Limits struct {
-	MaxBodyBytes           Size  `yaml:"max_body_bytes"`
-	MaxManagementBodyBytes Size  `constant:"max_management_body_bytes"`
-	BodyBudgetBytes        Size  `yaml:"body_budget_bytes"`
-	MaxUploads             int64 `constant:"max_uploads"`
-	SpoolBudgetBytes       Size  `yaml:"spool_budget_bytes"`
-	SpoolMinFreeBytes      Size  `constant:"spool_min_free_bytes"` // of the volume of data_dir
-	MaxInFlightRequests    int64 `yaml:"max_in_flight_requests"`
-	MaxRequestLineBytes    Size  `constant:"max_request_line_bytes"`
-	MaxHeaderBytes         Size  `constant:"max_header_bytes"`
-	MaxHeaders             int64 `constant:"max_headers"`
-	MaxConnections         int64 `yaml:"max_connections"`
-	MaxConnectionsAddress  int64 `yaml:"max_connections_per_address"`
-	FailedAuthPerMinute    int64 `yaml:"failed_auth_per_minute"`
-	PublicPerMinute        int64 `constant:"public_per_minute"`
-	UserCallsPerMinute     int64 `yaml:"user_calls_per_minute"`
-	AnonymousPerSecond     int64 `constant:"anonymous_per_second"`
-	AnonymousBurst         int64 `constant:"anonymous_burst"`
-	MaxUserShare           int64 `yaml:"max_user_share"` // percent of a node's capacity
-	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
-	MaxEventStreams        int64 `constant:"max_event_streams"`
-	MaxEventStreamsUser    int64 `constant:"max_event_streams_per_user"`
-	HeapPercent            int64 `constant:"heap_percent"` // of runtime.memory_limit
-}
-
-// Timeouts bound how long clients may take.
-type Timeouts struct {
-	ReadHeader  time.Duration `constant:"read_header"`
-	BodyIdle    time.Duration `constant:"body_idle"`
-	BodyGrace   time.Duration `constant:"body_grace"`
-	BodyMinRate Size          `constant:"body_min_rate"` // bytes per second
-	BodyTotal   time.Duration `yaml:"body_total"`
-	KeepAlive   time.Duration `yaml:"keep_alive"`
-}
-
 // Store configures the database.
 type Store struct {
 	DSN           DSN  `yaml:"dsn"`             // "": weir.db in the data directory
@@ -173,13 +131,6 @@ type Store struct {
 type Upstream struct {
 	upstream.Config `yaml:",inline"`
 	HTTPClient      string `yaml:"http_client"` // "own", "standard"
-}
-
-// Stream configures the streams to clients.
-type Stream struct {
-	CommitAfter       time.Duration `constant:"commit_after"`
-	KeepaliveInterval time.Duration `yaml:"keepalive_interval"`
-	WriteStallTimeout time.Duration `constant:"write_stall_timeout"`
 }
 
 // Relay bounds one call.
@@ -312,35 +263,11 @@ type Web struct {
 
 // Keys are the defaults of clients' keys.
 type Keys struct {
-	StrictSchema bool       `yaml:"strict_schema"`
-	RateLimits   RateLimits `yaml:"rate_limits"`
+	StrictSchema bool         `yaml:"strict_schema"`
+	RateLimits   apikey.Rates `yaml:"rate_limits"`
 	// AccountRateLimits are of all keys of an account together, so that a further key is no further allowance.
-	AccountRateLimits RateLimits `yaml:"account_rate_limits"`
-	FreeModels        FreeModels `yaml:"free_models"`
-}
-
-// RateLimits bound what one key, or the keys of one account, use in a minute, and their calls at one time.
-type RateLimits struct {
-	RequestsPerMinute int64   `yaml:"requests_per_minute"`
-	TokensPerMinute   int64   `yaml:"tokens_per_minute"`
-	RublesPerMinute   Decimal `yaml:"rubles_per_minute"`
-	ConcurrentCalls   int64   `yaml:"concurrent_calls"`
-}
-
-// Rubles returns RublesPerMinute as an amount. It fails for one that is negative or has too many digits.
-func (r *RateLimits) Rubles() (money.Nano, error) {
-	n, err := money.Parse(string(r.RublesPerMinute))
-	if err == nil && n < 0 {
-		err = errors.New("it must not be negative")
-	}
-	return n, err
-}
-
-// FreeModels bound the requests of one user to free models; zero means no limit.
-type FreeModels struct {
-	RequestsPerMinute  int64 `yaml:"requests_per_minute"`
-	RequestsPerDay     int64 `yaml:"requests_per_day"`
-	PaidRequestsPerDay int64 `yaml:"paid_requests_per_day"` // of users who have ever topped up
+	AccountRateLimits apikey.Rates `yaml:"account_rate_limits"`
+	FreeModels        quota.Free   `yaml:"free_models"`
 }
 
 // Fetch configures and bounds the fetching of addresses that clients and providers name.
@@ -610,31 +537,21 @@ const Off = "off"
 
 // Default returns the default configuration.
 func Default() Config {
+	api := httpapi.Default()
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
+			Config: api, Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second,
 			TLS: TLS{ACME: ACME{DirectoryURL: "https://acme-v02.api.letsencrypt.org/directory"}},
-			Limits: Limits{
-				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
-				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,
-				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 8192,
-				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
-				MaxUserShare: 50, MaxStreamsPerKey: 1000, MaxEventStreams: 1000, MaxEventStreamsUser: 10, HeapPercent: 85,
-			},
-			Timeouts: Timeouts{
-				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,
-				BodyTotal: 120 * time.Second, KeepAlive: 75 * time.Second,
-			},
 		},
 		DataDir:     "./weir-data",
 		Journal:     journal.Default(),
 		Ledger:      ledger.Default("", nil),
 		Upstream:    Upstream{Config: upstream.Default(), HTTPClient: "own"},
-		Stream:      Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
+		Stream:      api.Streams,
 		Relay:       Relay{Config: relay.Default(), MaxInFlight: health.Default(nil).MaxInFlight},
 		Shaping:     plugin.Default(),
 		Health:      health.Default(nil),
-		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, AccountRateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Keys:        Keys{FreeModels: api.FreeRates},
 		Idempotency: idempotency.Default(nil),
 		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
 		Mail:        Mail{Port: 587, Encryption: "starttls"},
@@ -655,7 +572,7 @@ func Default() Config {
 			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
 			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
-		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: 5},
+		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: api.KeyTestsPerMinute},
 		Web:       Web{Interface: true, Docs: true, Status: true},
 		Responses: history.Default(nil),
 		Fetch:     Fetch{Config: fetch.Default()},

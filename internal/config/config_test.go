@@ -187,7 +187,7 @@ func TestPrecedence(t *testing.T) {
 	}
 	want := config.Default()
 	want.Server.Listen, want.Server.AdminListen, want.Server.ShutdownDelay, want.DataDir = "127.0.0.1:3001", "off", time.Second, "from-file"
-	want.Server.Limits.MaxBodyBytes, want.Server.TrustedProxies = 2<<20, []string{"10.0.0.0/8", "192.0.2.1"}
+	want.Server.MaxBody, want.Server.TrustedProxies = 2<<20, []string{"10.0.0.0/8", "192.0.2.1"}
 	want.Builtin, want.Log.Access = config.Builtin{Only: []string{"groq"}}, false
 	want.Ledger.StoreFor, want.Relay.MaxAttempts, want.Relay.SliceTokens, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, 77, "92.5"
 	if d := cmp.Diff(want, c, same); d != "" {

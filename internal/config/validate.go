@@ -99,11 +99,6 @@ func (k *checker) values() {
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
 	k.shaping()
-	for name, l := range map[string]*RateLimits{"rate_limits": &c.Keys.RateLimits, "account_rate_limits": &c.Keys.AccountRateLimits} {
-		if _, err := l.Rubles(); err != nil {
-			k.fail("keys."+name+".rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
-		}
-	}
 	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
 	k.positive("idempotency.max_bytes_per_user", c.Idempotency.Bounds.Bytes)
 	if c.Responses.KeepFor < 0 {
@@ -420,22 +415,22 @@ func (k *checker) server() {
 		name string
 		n    int64
 	}{
-		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
-		{"spool_budget_bytes", int64(l.SpoolBudgetBytes)},
-		{"max_in_flight_requests", l.MaxInFlightRequests},
-		{"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
-		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"user_calls_per_minute", l.UserCallsPerMinute},
-		{"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey},
+		{"max_body_bytes", l.MaxBody}, {"body_budget_bytes", l.BodyBudget},
+		{"spool_budget_bytes", l.SpoolBudget},
+		{"max_in_flight_requests", l.MaxInFlight},
+		{"max_connections", int64(l.MaxConns)}, {"max_connections_per_address", int64(l.MaxConnsByAddress)},
+		{"failed_auth_per_minute", int64(l.FailedAuthPerMinute)}, {"user_calls_per_minute", l.UserCallsPerMinute},
+		{"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsByKey},
 	} {
 		k.positive("server.limits."+x.name, x.n)
 	}
 	if l.MaxUserShare > 100 {
 		k.fail("server.limits.max_user_share", "it is a percentage: at most 100")
 	}
-	if l.SpoolBudgetBytes < largestUpload {
+	if l.SpoolBudget < largestUpload {
 		k.fail("server.limits.spool_budget_bytes", "it is less than %d bytes, so that the largest recording could never be taken", largestUpload)
 	}
-	if l.BodyBudgetBytes < l.MaxBodyBytes {
+	if l.BodyBudget < l.MaxBody {
 		k.fail("server.limits.body_budget_bytes", "it is less than max_body_bytes, so that the largest request could never be served")
 	}
 }
@@ -493,13 +488,13 @@ func (k *checker) durations() {
 		path string
 		n    int64
 	}{
-		{"server.timeouts.body_total", int64(c.Server.Timeouts.BodyTotal)}, {"server.timeouts.keep_alive", int64(c.Server.Timeouts.KeepAlive)},
+		{"server.timeouts.body_total", int64(c.Server.Timeouts.BodyTotal)}, {"server.timeouts.keep_alive", int64(c.Server.IdleConn)},
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
 		{"upstream.connect_timeout", int64(c.Upstream.Connect)},
 		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByte)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByte)},
 		{"upstream.idle_timeout", int64(c.Upstream.Idle)}, {"upstream.total_timeout", int64(c.Upstream.Total)},
 		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotal)}, {"upstream.max_response_bytes", c.Upstream.Limits.Whole},
-		{"stream.keepalive_interval", int64(c.Stream.KeepaliveInterval)},
+		{"stream.keepalive_interval", int64(c.Stream.KeepAliveEvery)},
 		{"relay.attempt_budget", int64(c.Relay.AttemptBudget)},
 	} {
 		k.positive(x.path, x.n)

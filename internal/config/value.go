@@ -234,7 +234,7 @@ func (s Size) String() string {
 func parseRubles(text string) (money.Nano, error) {
 	n, err := money.Parse(text)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is not an amount; write rubles of 0 or more with at most nine decimals, such as \"1.5\"", clip(text))
+		return 0, fmt.Errorf("%q must be rubles of 0 or more with at most nine decimals, such as \"1.5\"", clip(text))
 	}
 	return n, nil
 }

@@ -207,7 +207,7 @@ func TestCORS(t *testing.T) {
 		w := httptest.NewRecorder()
 		n.api.Admin().ServeHTTP(w, req)
 		silent("the admin listener, "+method, w.Header())
-		silent("switched off, "+method, start(t, relayFunc(hello), nil).do(method, "/v1/models", "", "Origin", "https://app.example").Header)
+		silent("switched off, "+method, start(t, relayFunc(hello), func(c *httpapi.Config) { c.CORS = false }).do(method, "/v1/models", "", "Origin", "https://app.example").Header)
 	}
 	if r = n.do("GET", "/v1beta/models", "", "Origin", "https://app.example"); r.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("the style of Gemini: %v", r.Header)

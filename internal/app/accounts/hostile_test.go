@@ -487,7 +487,7 @@ func startVillain(t *testing.T) (*villain, *apptest.Gateway) {
 	srv := httptest.NewServer(v)
 	t.Cleanup(srv.Close)
 	gw := apptest.StartGateway(t, apptest.PatientUpstream, func(s *apptest.Setup) {
-		s.Stream.CommitAfter = 100 * time.Millisecond // clients that leave at the first byte need not wait long for it
+		s.Stream.KeepAliveAfter = 100 * time.Millisecond // clients that leave at the first byte need not wait long for it
 		for _, w := range []struct{ dialect, base string }{{"openai", "/v1"}, {"anthropic", ""}, {"gemini", "/v1beta"}, {"responses", "/v1"}, {"bedrock", ""}, {"gigachat", "/api/v1"}} {
 			id := "villain-" + w.dialect
 			p := catalog.Provider{ID: id, Name: "Villain " + w.dialect, Dialect: w.dialect, BaseURL: srv.URL + w.base, Key: "sk-upstream-key"}

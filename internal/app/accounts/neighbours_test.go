@@ -44,7 +44,7 @@ func TestNeighbours(t *testing.T) {
 				t.Parallel() // measurements run alone
 			}
 			gw := apptest.StartGateway(t, apptest.PatientUpstream, func(s *apptest.Setup) {
-				s.Server.Limits.MaxUserShare = 50
+				s.Server.MaxUserShare = 50
 				s.Server.DrainTimeout = time.Second // calls that hang in the background need not finish
 				if n.setup != nil {
 					n.setup(s)
@@ -146,7 +146,7 @@ func hanging(stream bool) map[string]any {
 var neighbours = []neighbour{
 	{
 		resource: "calls under way",
-		setup:    func(s *apptest.Setup) { s.Server.Limits.MaxInFlightRequests = 20 },
+		setup:    func(s *apptest.Setup) { s.Server.MaxInFlight = 20 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 15, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
 				return greedy.Request(http.MethodPost, "/v1/chat/completions", hanging(false))
@@ -155,7 +155,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "streams under way",
-		setup:    func(s *apptest.Setup) { s.Server.Limits.MaxStreamsPerKey = 5 },
+		setup:    func(s *apptest.Setup) { s.Server.MaxStreamsByKey = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 10, http.StatusTooManyRequests, "max_streams_per_key", func(int) *http.Request {
 				return greedy.Request(http.MethodPost, "/v1/chat/completions", hanging(true))
@@ -165,8 +165,8 @@ var neighbours = []neighbour{
 	{
 		resource: "requests in memory",
 		setup: func(s *apptest.Setup) {
-			s.Server.Limits.BodyBudgetBytes = 160 << 20 // a user's half is more than the largest body, which every user may send
-			s.Server.Limits.MaxBodyBytes = 8 << 20
+			s.Server.BodyBudget = 160 << 20 // a user's half is more than the largest body, which every user may send
+			s.Server.MaxBody = 8 << 20
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 11, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
@@ -178,7 +178,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "connections",
-		setup:    func(s *apptest.Setup) { s.Server.Limits.MaxConnections, s.Server.Limits.MaxConnectionsAddress = 40, 20 },
+		setup:    func(s *apptest.Setup) { s.Server.MaxConns, s.Server.MaxConnsByAddress = 40, 20 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
 			refused := 0
@@ -217,7 +217,7 @@ var neighbours = []neighbour{
 	{
 		resource: "uploads",
 		setup: func(s *apptest.Setup) {
-			s.Server.Limits.MaxUploads = 8
+			s.Server.MaxUploads = 8
 			s.Declared.Models = append(s.Declared.Models, catalog.ModelInfo{Slug: "test/whisper", Type: catalog.TypeTranscription})
 			s.Offers = append(s.Offers, catalog.Offer{Provider: "works", Model: "test/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Rates: catalog.Rates{Minute: mustPrice("0.006")}}})
 		},
@@ -289,7 +289,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "requests without a key",
-		setup:    func(s *apptest.Setup) { s.Server.Limits.PublicPerMinute = 5 },
+		setup:    func(s *apptest.Setup) { s.Server.PublicPerMinute = 5 },
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {
 			greedy.Press(ctx, t, 4, http.StatusTooManyRequests, "public_per_minute", func(int) *http.Request {
 				req := greedy.Request(http.MethodGet, "/v1/models", nil)
@@ -306,9 +306,9 @@ var neighbours = []neighbour{
 	{
 		resource: "questions to the store",
 		setup: func(s *apptest.Setup) {
-			s.Server.Limits.UserCallsPerMinute = 200 // so few that a busy machine asks more
+			s.Server.UserCallsPerMinute = 200 // so few that a busy machine asks more
 			if measured() {
-				s.Server.Limits.UserCallsPerMinute = 2000 // the other user makes a thousand calls
+				s.Server.UserCallsPerMinute = 2000 // the other user makes a thousand calls
 			}
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *apptest.Account) {

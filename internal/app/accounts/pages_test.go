@@ -455,7 +455,7 @@ func TestRotatedKeys(t *testing.T) {
 func TestLimitsOutliveKeys(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
-		s.Keys.RateLimits.RequestsPerMinute, s.Keys.AccountRateLimits.RequestsPerMinute = 2, 4
+		s.Keys.RateLimits.Requests, s.Keys.AccountRateLimits.Requests = 2, 4
 	})
 	for name, c := range map[string]struct {
 		change func(o *apptest.Owner, key *apptest.Account) *apptest.Account // after two calls of a key

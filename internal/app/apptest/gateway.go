@@ -90,14 +90,14 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 	cfg.Server.ShutdownDelay = 0
 	cfg.Runtime.MemoryLimit = 8 << 30 // the nodes of all tests share the heap of one process
 	// Go's client opens connections ahead of their use, and does not try again when one of them ends in the moment in which it is used first.
-	cfg.Server.Timeouts.ReadHeader = time.Minute
+	cfg.Server.ReadHeader = time.Minute
 	cfg.Builtin.All = false
-	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
-	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
+	cfg.Server.MaxStreamsByKey, cfg.Server.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
+	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20   // the tests check each failure, so no endpoint may be ejected
 	Patient(&cfg)
 	cfg.Journal.SegmentBytes = 2 << 20 // each node allocates one, and each check of the ledger reads it
 	cfg.Upstream.Limits.Whole, cfg.Upstream.Limits.Stream, cfg.Upstream.Limits.Line = 2<<20, 4<<20, 256<<10
-	cfg.Server.Limits.BodyBudgetBytes = 2 << 30 // cells with endless answers run at a time; other tests fill a budget
+	cfg.Server.BodyBudget = 2 << 30 // cells with endless answers run at a time; other tests fill a budget
 	made := &Setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
 		f(made)
@@ -138,7 +138,7 @@ func shapes(t *testing.T) uint64 {
 
 // Patient lets calls wait: many tests share a slow disk and few processors. Other tests cover a missing store and answers that wait.
 func Patient(cfg *config.Config) {
-	cfg.Ledger.StoreFor, cfg.Stream.CommitAfter = time.Minute, time.Minute
+	cfg.Ledger.StoreFor, cfg.Stream.KeepAliveAfter = time.Minute, time.Minute
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {

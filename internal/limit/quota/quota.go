@@ -43,9 +43,9 @@ type Config struct {
 
 // Free bounds the requests of a user for models that cost nothing. Zero fields are no limit.
 type Free struct {
-	PerMinute  int64
-	PerDay     int64 // of users who have never topped up
-	PaidPerDay int64 // of the others
+	PerMinute  int64 `yaml:"requests_per_minute"`
+	PerDay     int64 `yaml:"requests_per_day"`      // of users who have never topped up
+	PaidPerDay int64 `yaml:"paid_requests_per_day"` // of the others
 }
 
 // Quotas holds each user's, key's and address's use of a node. It is safe for concurrent use.
