@@ -19,8 +19,7 @@ func TestServeWarnsOfConstants(t *testing.T) {
 		}
 	}
 	write("log: {access: false}\nhealth:\n  cool_down: 9s\n")
-	var first string
-	p := startIn(t, environment("SETTABLE_CONSTANTS=", "WEIR_JOURNAL_INTERVAL=20ms", "WEIR_SERVER_LISTEN=127.0.0.1:0", "WEIR_SERVER_ADMIN_LISTEN=off"), &first,
+	p := startIn(t, environment("SETTABLE_CONSTANTS=", "WEIR_JOURNAL_INTERVAL=20ms", "WEIR_SERVER_LISTEN=127.0.0.1:0", "WEIR_SERVER_ADMIN_LISTEN=off"), nil,
 		"serve", "-c", file, "--data", filepath.Join(dir, "data"))
 	warned := func(want string) {
 		t.Helper()
