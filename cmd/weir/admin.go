@@ -163,6 +163,7 @@ type userCmd struct {
 	Forget      userForgetCmd      `cmd:"" help:"Delete a user's account for good: they become anonymous, and the ledger stays as it is."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
+	SignOut     userSignOutCmd     `cmd:"" help:"Sign a user out of all browsers."`
 }
 
 type userBootstrapCmd struct {
@@ -433,6 +434,26 @@ func (c *userForgetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("Deleted the account %s: running nodes refuse all its keys within 5 seconds.\n", u.ID)
+	return nil
+}
+
+type userSignOutCmd struct {
+	location
+	User string `arg:"" help:"Name or id of the user."`
+	Keys bool   `help:"Disable all keys, too."`
+}
+
+func (c *userSignOutCmd) Run(ctx context.Context) error {
+	o, u, err := c.adminFor(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	sessions, keys, err := o.SignOut(ctx, u, c.Keys, operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Signed %s out. Sessions that ended: %d; keys that were disabled: %d.\n", u.Name, sessions, keys)
 	return nil
 }
 

@@ -24,6 +24,7 @@ var examples = map[string]string{
 	"user disable":                     "weir user disable alice",
 	"user forget":                      "weir user forget alice --yes",
 	"user enable":                      "weir user enable alice",
+	"user sign-out":                    "weir user sign-out alice --keys",
 	"key add":                          "weir key add alice --limit 50 --reset daily --expires 720h",
 	"key list":                         "weir key list alice",
 	"key rates":                        "weir key rates sk-weir-v1-4...Sl2 --requests 60 --tokens 100000 --rubles 50",

@@ -40,9 +40,9 @@ type Store interface {
 	UserByID(ctx context.Context, id string) (User, error)
 	// ListUsers lists all users, oldest first.
 	ListUsers(ctx context.Context) ([]User, error)
-	// SetUserDisabled fails with fault.NotFound.
+	// SetUserDisabled records nothing when that is so already. It fails with fault.NotFound, and with fault.Conflict for the last administrator.
 	SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error
-	// SetUserRole fails with fault.NotFound.
+	// SetUserRole records nothing when that is so already. It fails with fault.NotFound, and with fault.Conflict for the last administrator.
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
 	// SetUserPreferences replaces preferences that are still was, and reports whether they were.
 	SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (bool, error)

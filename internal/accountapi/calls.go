@@ -45,6 +45,16 @@ type CallRow struct {
 	DurationMs       int64      `json:"duration_ms"`
 }
 
+// LastCalls shows the last calls of a user as the user sees them.
+func (d Deps) LastCalls(ctx context.Context, user, wallet string, now time.Time, most int) ([]CallRow, error) {
+	p, err := d.Reports.Calls(ctx, report.Search{Wallet: wallet, To: now.Add(time.Hour), Limit: most}) // clocks of nodes differ a little
+	if err != nil || len(p.Calls) == 0 {
+		return []CallRow{}, err
+	}
+	names, err := namesOfKeys(ctx, d.Keys, user)
+	return rowsWith(names, p.Calls), err
+}
+
 // rowsOf lists calls of the caller's account.
 func rowsOf(ctx context.Context, d Deps, c *operation.Call, calls []record.Call) ([]CallRow, error) {
 	if len(calls) == 0 {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/notify"
@@ -239,15 +240,8 @@ func accountKeys(d Deps) []operation.Operation {
 			Method: "GET", Path: "/api/keys", ID: "listAccountKeys", Access: operation.Management, Tag: "keys",
 			Summary: "The keys of the account, newest first", Answer: "All keys; there are at most 50",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AccountKeyList, err error) {
-			keys, err := d.Keys.List(ctx, apikey.Filter{User: c.User, IncludeDisabled: true, Count: 2 * apikey.MaxPerUser})
-			if err != nil {
-				return l, err
-			}
-			r, err := readerOfKeys(ctx, d, c)
-			l = AccountKeyList{Data: make([]AccountKey, len(keys)), Most: apikey.MaxPerUser}
-			for i := range keys {
-				l.Data[i] = r.show(&keys[i])
-			}
+			l.Most = apikey.MaxPerUser
+			l.Data, err = keysOf(ctx, d, c.User, c.Wallet, c.Person)
 			return l, err
 		}),
 		operation.Of(operation.Operation{
@@ -376,7 +370,7 @@ func keyByHash(ctx context.Context, d Deps, c *operation.Call, hash string) (api
 }
 
 func keyAnswer(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key) (out operation.Data[AccountKey], err error) {
-	r, err := readerOfKeys(ctx, d, c)
+	r, err := readerOfKeys(ctx, d, c.User, c.Wallet, c.Person)
 	if !k.Previous.Until.IsZero() && !c.At.Before(k.Previous.Until) {
 		k.Previous = apikey.Previous{}
 	}
@@ -390,15 +384,34 @@ type keyReader struct {
 	web    string // the hash of the key of calls from the browser
 }
 
-func readerOfKeys(ctx context.Context, d Deps, c *operation.Call) (r keyReader, err error) {
-	if r.spends, err = d.Reports.KeySpends(ctx, c.User, c.Wallet); err != nil {
+// KeysOf shows the keys of a user as the user sees them, the newest first.
+func (d Deps) KeysOf(ctx context.Context, user, wallet string) ([]AccountKey, error) {
+	return keysOf(ctx, d, user, wallet, nil)
+}
+
+func keysOf(ctx context.Context, d Deps, user, wallet string, known *auth.Person) ([]AccountKey, error) {
+	keys, err := d.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: 2 * apikey.MaxPerUser})
+	if err != nil {
+		return nil, err
+	}
+	r, err := readerOfKeys(ctx, d, user, wallet, known)
+	out := make([]AccountKey, len(keys))
+	for i := range keys {
+		out[i] = r.show(&keys[i])
+	}
+	return out, err
+}
+
+// readerOfKeys reads what is shown beside the keys of a user. known is the person, if the caller has them.
+func readerOfKeys(ctx context.Context, d Deps, user, wallet string, known *auth.Person) (r keyReader, err error) {
+	if r.spends, err = d.Reports.KeySpends(ctx, user, wallet); err != nil {
 		return r, err
 	}
 	switch {
-	case c.Person != nil:
-		r.web = c.Person.WebKey
+	case known != nil:
+		r.web = known.WebKey
 	case d.People != nil:
-		p, err := d.People.Of(ctx, c.User)
+		p, err := d.People.Of(ctx, user)
 		if err != nil {
 			return r, err
 		}

@@ -5,6 +5,7 @@ package adminapi
 import (
 	"slices"
 
+	"weir/internal/accountapi"
 	"weir/internal/invoice"
 	"weir/internal/operation"
 	"weir/internal/payment"
@@ -17,6 +18,9 @@ type Deps struct {
 	Accounts    Accounts
 	Corrections Corrections
 
+	// Of has what the pages of an account are made of: operators see the same of others.
+	Of accountapi.Deps
+
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: absent
@@ -24,5 +28,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(users(d.Of), userActs(d.Of), catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -122,8 +122,16 @@ type Store interface {
 	// RotateKey gives a key that is not deleted another hash and label, and keeps the former ones as Previous; until is zero when they work no
 	// more. It fails with fault.NotFound, and with ErrLabelTaken.
 	RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (Key, error)
+	// Disablings finds who disabled the keys of a user that are disabled, by the ids of keys. What the audit chain does not know is left out.
+	Disablings(ctx context.Context, user string) (map[string]Disabling, error)
 	// DeleteKey marks a key deleted for good; its row stays for the records that name it. It fails with fault.NotFound.
 	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
+}
+
+// Disabling is who disabled a key, and when.
+type Disabling struct {
+	Actor string // as audit.Actor.Name
+	At    time.Time
 }
 
 // ErrLabelTaken is in the chain of an error when a key of the same user has, or had before its rotation, the label of the new text. People would
@@ -241,6 +249,20 @@ func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
 	return f.Key, nil
 }
 
+// Whose finds a key by its whole text, deleted ones included, also by its text before the last rotation. It fails with fault.Invalid for what is
+// no key, which the error does not repeat, and with fault.NotFound.
+func (m *Manager) Whose(ctx context.Context, text string) (Found, error) {
+	if _, ok := Check(text); !ok {
+		return Found{}, fault.Field("apikey.Whose", "key", "key must be the whole text of a key of this gateway. A character is missing or wrong.").Coded("whole_key")
+	}
+	return m.store.KeyByHash(ctx, Hash(text))
+}
+
+// Disablings finds who disabled the keys of a user that are disabled; see Store.Disablings.
+func (m *Manager) Disablings(ctx context.Context, user string) (map[string]Disabling, error) {
+	return m.store.Disablings(ctx, user)
+}
+
 // NotFound is the error for a key that does not exist, or that does not belong to the asking user.
 func NotFound(op string) error { return fault.New(fault.NotFound, op, "There is no such key.") }
 
@@ -286,6 +308,22 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 	key, err := m.store.ChangeKey(ctx, user, hash, c, m.now().UTC().Truncate(time.Microsecond), e)
 	m.forget(hash)
 	return key, err
+}
+
+// DisableAll disables all keys of a user that are not, and returns how many there were.
+func (m *Manager) DisableAll(ctx context.Context, user string, by audit.Actor) (n int, err error) {
+	keys, err := m.store.ListKeys(ctx, Filter{User: user, Count: m.maxPerUser})
+	if err != nil {
+		return 0, err
+	}
+	disabled := true
+	for i := range keys {
+		if _, err := m.Change(ctx, user, keys[i].Hash, Change{Disabled: &disabled}, by); err != nil {
+			return n, err
+		}
+		n++
+	}
+	return n, nil
 }
 
 // MostHours is how long the former text of a rotated key may work.

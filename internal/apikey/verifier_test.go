@@ -61,6 +61,10 @@ func (m *memory) KeyByID(ctx context.Context, id string) (apikey.Found, error) {
 
 func (m *memory) ListKeys(context.Context, apikey.Filter) ([]apikey.Key, error) { return nil, nil }
 
+func (m *memory) Disablings(context.Context, string) (map[string]apikey.Disabling, error) {
+	return nil, nil
+}
+
 func (m *memory) InsertKey(_ context.Context, k apikey.Key, _ int, _ audit.Event) error {
 	m.edit(k.Hash, func(f *apikey.Found) { f.Key, f.Wallet = k, "wal_1" })
 	return nil

@@ -169,6 +169,15 @@ func (o *Admin) ResetLink(ctx context.Context, u account.User, by audit.Actor) (
 	return o.link(path), err
 }
 
+// SignOut ends all sessions of a user, and disables all keys if keys is set. It returns how many there were.
+func (o *Admin) SignOut(ctx context.Context, u account.User, keys bool, by audit.Actor) (sessions, disabled int, err error) {
+	sessions, err = o.people().EndAll(ctx, u.ID, by)
+	if err == nil && keys {
+		disabled, err = o.Keys.DisableAll(ctx, u.ID, by)
+	}
+	return sessions, disabled, err
+}
+
 // ReleasePasskey signs a user in again without a passkey, whose account required one that is lost.
 func (o *Admin) ReleasePasskey(ctx context.Context, u account.User, by audit.Actor) error {
 	return o.people().ReleaseFor(ctx, u, by)

@@ -291,6 +291,30 @@ func (m *Manager) ResetLink(ctx context.Context, user string, maker audit.Actor)
 	return m.resetLink(ctx, &l, handedOver, []audit.Event{{Actor: maker, Action: audit.ResetLink, Target: user}})
 }
 
+// SendsMail reports whether links go to the addresses of people.
+func (m *Manager) SendsMail() bool { return m.mail != nil }
+
+// SendReset sends a user a link for a new password, which somebody else has asked for. It fails with fault.NotFound for a user without an address,
+// and must not be called where SendsMail is false.
+func (m *Manager) SendReset(ctx context.Context, user string, maker audit.Actor) error {
+	const op = "auth.SendReset"
+	if err := m.passwords(op); err != nil {
+		return err
+	}
+	p, err := m.store.PersonOf(ctx, user)
+	if err != nil {
+		return err
+	}
+	if p.Email == "" {
+		return fault.New(fault.NotFound, op, "This user has no address. Invite them instead.")
+	}
+	link, err := m.resetLink(ctx, &Login{User: user, Email: p.Email}, "", []audit.Event{{Actor: maker, Action: audit.ResetLink, Target: user, After: "sent to the address"}})
+	if err == nil {
+		m.send(Mail{To: p.Email, Kind: MailReset, Link: link, Locale: p.Language})
+	}
+	return err
+}
+
 // handedOver is the note of a link that an operator has made: it did not travel to a mailbox, so it proves no address.
 const handedOver = "handed over"
 

@@ -431,6 +431,11 @@ func (m *Manager) EndOthers(ctx context.Context, s *Session, c Client) (int, err
 	return m.store.EndSessions(ctx, s.User, s.Hash, m.moment(), audit.Event{Actor: by(s.User, c.Address), Action: audit.SessionsEnded, Target: s.User, Before: "all others"})
 }
 
+// EndAll ends all sessions of a user, and returns how many there were.
+func (m *Manager) EndAll(ctx context.Context, user string, by audit.Actor) (int, error) {
+	return m.store.EndSessions(ctx, user, "", m.moment(), audit.Event{Actor: by, Action: audit.SessionsEnded, Target: user, Before: "all"})
+}
+
 // Sessions lists a user's sessions, the last used first.
 func (m *Manager) Sessions(ctx context.Context, user string) ([]Session, error) {
 	all, err := m.store.SessionsOf(ctx, user, m.moment())

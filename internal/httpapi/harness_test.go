@@ -237,7 +237,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		if operations != nil {
 			operations(&accounts, &pages)
 		}
-		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Accounts: n.users, Corrections: corrections}))
+		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Of: accounts, Accounts: n.users, Corrections: corrections}))
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)

@@ -19,7 +19,10 @@ var (
 )
 
 // actsOfOperators change something, and operators may: what is not here is for administrators.
-var actsOfOperators = []string{}
+var actsOfOperators = []string{
+	"POST /api/admin/users/find", "POST /api/admin/users/{id}/block", "POST /api/admin/users/{id}/unblock", "PATCH /api/admin/users/{id}/keys/{hash}",
+	"POST /api/admin/users/{id}/sign-out", "POST /api/admin/users/{id}/password-link",
+}
 
 // rolesOf are the roles that may use a route. A new route has a line here, or belongs to one of the families.
 func rolesOf(method, pattern string) []apikey.Role {

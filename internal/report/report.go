@@ -233,6 +233,8 @@ type Store interface {
 	JobHolds(ctx context.Context, wallet string) ([]Held, error)
 	// KeySpends has an element for each key of a user that spent or was used.
 	KeySpends(ctx context.Context, user, wallet string) (map[string]KeySpend, error)
+	// People lists users, the newest first. It fails with fault.NotFound when there is no user s.After.
+	People(ctx context.Context, s PeopleSearch) ([]Person, error)
 	// ToppedUp reports whether anything was ever credited to a wallet.
 	ToppedUp(ctx context.Context, wallet string) (bool, error)
 }

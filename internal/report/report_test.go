@@ -44,7 +44,8 @@ func (a asked) Account(context.Context, string, time.Time, time.Time, int) (repo
 
 func (a asked) Usage(context.Context, report.Query) ([]report.Row, error) { return a.rows, nil }
 
-func (a asked) ToppedUp(context.Context, string) (bool, error) { return true, nil }
+func (a asked) People(context.Context, report.PeopleSearch) ([]report.Person, error) { return nil, nil }
+func (a asked) ToppedUp(context.Context, string) (bool, error)                       { return true, nil }
 
 func (a asked) SearchCalls(context.Context, report.Search, int) (report.Window, error) {
 	return report.Window{}, nil

@@ -83,12 +83,8 @@ func (s *Accounts) ForgetUser(ctx context.Context, user string, now time.Time, e
 
 func mayForget(t *sqldb.Tx, op, user, role string) error {
 	if role == string(apikey.Administrator) {
-		var others int
-		if err := t.Row(`SELECT COUNT(*) FROM users WHERE role = $1 AND NOT disabled AND id <> $2`, role, user).Scan(&others); err != nil {
+		if err := otherAdministrator(t, op, user); err != nil {
 			return err
-		}
-		if others == 0 {
-			return fault.New(fault.Conflict, op, "This is the last administrator. Make another one before the account is deleted.")
 		}
 	}
 	for _, u := range underWay {
@@ -101,6 +97,15 @@ func mayForget(t *sqldb.Tx, op, user, role string) error {
 		}
 	}
 	return nil
+}
+
+// otherAdministrator fails where a user is the last administrator.
+func otherAdministrator(t *sqldb.Tx, op, user string) error {
+	var others int
+	if err := t.Row(`SELECT COUNT(*) FROM users WHERE role = $1 AND NOT disabled AND id <> $2`, string(apikey.Administrator), user).Scan(&others); err != nil || others > 0 {
+		return err
+	}
+	return fault.New(fault.Conflict, op, "This is the last administrator. Make another one first.")
 }
 
 var personalActions = "'" + strings.Join(audit.Personal, "', '") + "'"

@@ -228,6 +228,25 @@ func (s *Accounts) DeleteKey(ctx context.Context, user, hash string, now time.Ti
 	})
 }
 
+// Disablings is apikey.Store.Disablings.
+func (s *Accounts) Disablings(ctx context.Context, user string) (map[string]apikey.Disabling, error) {
+	type row struct {
+		key string
+		by  apikey.Disabling
+	}
+	rows, err := sqldb.List(ctx, s.db, "store.Disablings", func(at sqldb.Scanner) (r row, err error) {
+		var micros int64
+		err = at.Scan(&r.key, &r.by.Actor, &micros)
+		r.by.At = time.UnixMicro(micros).UTC()
+		return r, err
+	}, `SELECT k.id, a.actor, a.at FROM api_keys k JOIN audit a ON a.target = k.id WHERE k.user_id = $1 AND k.disabled AND k.deleted_at IS NULL AND a.action = '`+audit.KeyRevoked+`' ORDER BY a.seq`, user)
+	by := make(map[string]apikey.Disabling, len(rows))
+	for _, r := range rows { // the last one holds
+		by[r.key] = r.by
+	}
+	return by, err
+}
+
 // scanKey reads keyColumns and the query's further columns.
 func scanKey(row sqldb.Scanner, more ...any) (k apikey.Key, err error) {
 	var limit, expires, deleted, requests, tokens, rubles, calls sql.NullInt64

@@ -68,9 +68,18 @@ func (s *Accounts) ListUsers(ctx context.Context) ([]account.User, error) {
 	return users.List(ctx, s.db, "store.ListUsers", `ORDER BY created_at, id`)
 }
 
-// SetUserDisabled fails with fault.NotFound.
+// SetUserDisabled is account.Store.SetUserDisabled.
 func (s *Accounts) SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		role, was, err := standing(t, "store.SetUserDisabled", id, disabled)
+		if err != nil || was == disabled {
+			return err
+		}
+		if disabled && role == apikey.Administrator {
+			if err := otherAdministrator(t, "store.SetUserDisabled", id); err != nil {
+				return err
+			}
+		}
 		if err := t.One(`UPDATE users SET disabled = $1, updated_at = $2 WHERE id = $3`, disabled, now.UnixMicro(), id); err != nil {
 			return sqldb.NoUser("store.SetUserDisabled", err)
 		}
@@ -78,9 +87,30 @@ func (s *Accounts) SetUserDisabled(ctx context.Context, id string, disabled bool
 	})
 }
 
-// SetUserRole fails with fault.NotFound.
+// standing is the role of a user, and whether they are disabled. An administrator who may lose that is not the last one until the transaction ends:
+// no other one loses it meanwhile.
+func standing(t *sqldb.Tx, op, id string, loses bool) (role apikey.Role, disabled bool, err error) {
+	if loses {
+		if err := t.LockTable("users"); err != nil {
+			return "", false, err
+		}
+	}
+	err = t.LockedRow(`SELECT role, disabled FROM users WHERE id = $1`, id).Scan(&role, &disabled)
+	return role, disabled, sqldb.NoUser(op, err)
+}
+
+// SetUserRole is account.Store.SetUserRole.
 func (s *Accounts) SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		was, disabled, err := standing(t, "store.SetUserRole", id, role != apikey.Administrator)
+		if err != nil || was == role {
+			return err
+		}
+		if was == apikey.Administrator && !disabled {
+			if err := otherAdministrator(t, "store.SetUserRole", id); err != nil {
+				return err
+			}
+		}
 		if err := t.One(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
 			return sqldb.NoUser("store.SetUserRole", err)
 		}

@@ -26,6 +26,7 @@ func People(t *testing.T, open Open) {
 		"a link makes one person, whoever is first":  personRace,
 		"a login for a user who has none":            loginLater,
 		"who administers":                            firstAdministrator,
+		"the last administrator in a race":           lastAdministratorRace,
 		"a session comes back as stored":             sessionRoundTrip,
 		"the oldest session ends":                    sessionsMost,
 		"sessions end":                               sessionsEnd,
@@ -207,9 +208,59 @@ func firstAdministrator(t *testing.T, s *store.Store) {
 	if _, canSignIn, err = s.People.FirstAdministrator(t.Context()); err != nil || !canSignIn {
 		t.Fatalf("an administrator with a passkey cannot sign in: %v", err)
 	}
-	ok(t, s.Accounts.SetUserDisabled(t.Context(), u.ID, true, at, event(audit.UserDisabled)))
-	_, _, err = s.People.FirstAdministrator(t.Context())
-	wantKind(t, err, fault.NotFound)
+	// The last one stays: who else has the role is disabled.
+	disable := func(id string) error {
+		return s.Accounts.SetUserDisabled(t.Context(), id, true, at, event(audit.UserDisabled))
+	}
+	demote := func(id string) error {
+		return s.Accounts.SetUserRole(t.Context(), id, apikey.Operator, at, event(audit.UserRole))
+	}
+	wantKind(t, disable(u.ID), fault.Conflict)
+	wantKind(t, demote(u.ID), fault.Conflict)
+	second := account.User{ID: apikey.NewID("usr_"), Name: "second", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at.Add(time.Second)}
+	ok(t, s.Accounts.CreateUser(t.Context(), second, event(audit.UserCreated)))
+	ok(t, disable(u.ID))
+	ok(t, disable(u.ID))
+	if got, canSignIn, err = s.People.FirstAdministrator(t.Context()); err != nil || got.ID != second.ID || canSignIn {
+		t.Fatalf("%s, can sign in: %v, %v; want %s, who cannot", got.ID, canSignIn, err, second.ID)
+	}
+	wantKind(t, disable(second.ID), fault.Conflict)
+	wantKind(t, demote(second.ID), fault.Conflict)
+	ok(t, demote(u.ID))
+	wantKind(t, s.Accounts.SetUserRole(t.Context(), "usr_none", apikey.User, at, event(audit.UserRole)), fault.NotFound)
+	wantKind(t, disable("usr_none"), fault.NotFound)
+}
+
+// Of administrators who take the role from one another at one moment, one keeps it.
+func lastAdministratorRace(t *testing.T, s *store.Store) {
+	var ids []string
+	for range 4 {
+		u := account.User{ID: apikey.NewID("usr_"), Name: "root", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at}
+		ok(t, s.Accounts.CreateUser(t.Context(), u, event(audit.UserCreated)))
+		ids = append(ids, u.ID)
+	}
+	var wg sync.WaitGroup
+	var refused atomic.Int64
+	for i, id := range ids {
+		wg.Go(func() {
+			var err error
+			if i%2 == 0 {
+				err = s.Accounts.SetUserDisabled(t.Context(), id, true, at, event(audit.UserDisabled))
+			} else {
+				err = s.Accounts.SetUserRole(t.Context(), id, apikey.User, at, event(audit.UserRole))
+			}
+			switch {
+			case fault.Is(err, fault.Conflict):
+				refused.Add(1)
+			case err != nil:
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := refused.Load(); n != 1 {
+		t.Errorf("%d of 4 were refused", n)
+	}
 }
 
 func sessionRoundTrip(t *testing.T, s *store.Store) {

@@ -12,7 +12,10 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"weir/internal/account"
+	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/auth"
+	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/rate"
@@ -42,6 +45,7 @@ func reportsIn(t *testing.T, open Open, zones ...string) {
 	t.Run("lists", b.lists)
 	t.Run("statements", b.statements)
 	t.Run("keys", b.keys)
+	t.Run("people", b.people)
 	t.Run("rebuilt", func(t *testing.T) {
 		if err := b.s.Ledger.RebuildRollUps(t.Context()); err != nil {
 			t.Fatal(err)
@@ -535,6 +539,89 @@ func (b *reports) keys(t *testing.T) {
 	}
 	if holds, err := b.s.Ledger.JobHolds(t.Context(), "wal_1"); len(holds) > 0 || err != nil {
 		t.Errorf("held: %v, %v", holds, err)
+	}
+}
+
+// people are listed with what their calls of the month cost, as their own clock counts it.
+func (b *reports) people(t *testing.T) {
+	ctx, s := t.Context(), b.s.Ledger
+	month := b.zones.Day(b.now)
+	month = month.AddDate(0, 0, 1-month.Day())
+	var spent money.Nano
+	for i := range b.calls {
+		if c := &b.calls[i]; !b.zones.Day(c.At).Before(month) {
+			spent += c.Cost
+		}
+	}
+	balance, err := s.Balance(ctx, "wal_1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := report.Person{ID: "usr_1", Name: "u", Role: "user", Wallet: "wal_1", Balance: balance.Balance, Spent: spent, LastCall: b.calls[0].At, CreatedAt: b.now}
+	find := func(q report.PeopleSearch) (ids string) {
+		t.Helper()
+		if q.Limit == 0 {
+			q.Limit = 10
+		}
+		list, err := s.People(ctx, q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range list {
+			if p.ID == "usr_1" {
+				if d := gocmp.Diff(first, p); d != "" {
+					t.Error(d)
+				}
+			}
+			ids += p.Name + p.ID[4:] + " "
+		}
+		return ids
+	}
+	if got := find(report.PeopleSearch{}); got != "u2 u1 " { // one moment: by id
+		t.Error(got)
+	}
+	u := account.User{ID: "usr_3", Name: "Анна Петрова 50%_\\", Wallet: "wal_3", CreatedAt: b.now.Add(-time.Hour)}
+	if err := b.s.Accounts.CreateUser(ctx, u, audit.Event{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.s.People.AddLogin(ctx, auth.Login{User: "usr_3", Email: "anna@example.org", CreatedAt: b.now}, ""); err != nil {
+		t.Fatal(err)
+	}
+	key := apikey.Key{ID: "key_9", Hash: "h9", Label: "sk-weir-v1-9...x4Q", Name: "k", User: "usr_3", Creator: "usr_3", CreatedAt: b.now}
+	if err := b.s.Accounts.InsertKey(ctx, key, 5, audit.Event{}); err != nil {
+		t.Fatal(err)
+	}
+	third := u.Name + "3 "
+	for _, typed := range []string{"анна", "Петрова", "АННА", "анна п", "50%_\\", "ANNA@ex", "usr_3", "key_9", "sk-weir-v1-9...x4Q", "sk-weir-v1-9…x4Q", "x4Q", "ax4Q", "…x4Q"} {
+		var q report.PeopleSearch
+		q.Looked(typed)
+		if got := find(q); got != third {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+	for _, typed := range []string{"x4q", "50%%", "5__", "usr_", "key_", "sk-weir-v1-8...x4Q", "Petrova"} {
+		var q report.PeopleSearch
+		q.Looked(typed)
+		if got := find(q); got != "" {
+			t.Errorf("%q: %q", typed, got)
+		}
+	}
+	if one, two, three := find(report.PeopleSearch{Limit: 1}), find(report.PeopleSearch{Limit: 1, After: "usr_2"}), find(report.PeopleSearch{After: "usr_1"}); one != "u2 " || two != "u1 " || three != third {
+		t.Errorf("%q, %q, %q", one, two, three)
+	}
+	if _, err := s.People(ctx, report.PeopleSearch{After: "usr_none", Limit: 1}); !fault.Is(err, fault.NotFound) {
+		t.Error(err)
+	}
+	event := audit.Event{Actor: audit.Actor{Name: "operator"}}
+	if err := b.s.Accounts.SetUserDisabled(ctx, "usr_3", true, b.now, event); err != nil {
+		t.Fatal(err)
+	}
+	yes, no := true, false
+	if blocked, free := find(report.PeopleSearch{Disabled: &yes}), find(report.PeopleSearch{Disabled: &no}); blocked != third || free != "u2 u1 " {
+		t.Errorf("%q, %q", blocked, free)
+	}
+	if boss := find(report.PeopleSearch{Role: "administrator"}); boss != "" {
+		t.Error(boss)
 	}
 }
 

@@ -2765,6 +2765,165 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * People and their accounts, newest first; for operators
+         * @description What is on hold is as nodes reported it last. A whole key is looked for with POST /api/admin/users/find.
+         */
+        get: operations["listUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/find": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Find whose a key is by its whole text; for operators
+         * @description Deleted keys are found, too. The text is not kept.
+         */
+        post: operations["findUserByKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A person: balance, keys and last calls; for operators */
+        get: operations["getUser"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete the account of a user
+         * @description The person becomes anonymous, and all keys stop. Charges, invoices and the money in the wallet stay. It fails with 409 while a job or a payment is under way, and for the last administrator.
+         */
+        delete: operations["deleteUser"];
+        options?: never;
+        head?: never;
+        /**
+         * Change what a person may do
+         * @description It holds for sessions and management keys within 5 seconds. The last administrator stays one: the response is 409 then.
+         */
+        patch: operations["changeUserRole"];
+        trace?: never;
+    };
+    "/api/admin/users/{id}/block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Block a person; for operators
+         * @description All keys and sessions are refused within 5 seconds. Calls that are running end as usual. The last administrator cannot be blocked, and administrators only by another one.
+         */
+        post: operations["blockUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}/unblock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a blocked person in again; for operators */
+        post: operations["unblockUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}/keys/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /**
+         * Disable a key of a person, or enable it again; for operators
+         * @description A disabled key is refused within 5 seconds. Calls that are running end as usual. Its owner can enable it again.
+         */
+        patch: operations["switchUserKey"];
+        trace?: never;
+    };
+    "/api/admin/users/{id}/sign-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End all sessions of a person, and disable all keys if asked for; for operators */
+        post: operations["signOutUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}/password-link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a person choose a new password; for operators
+         * @description The link goes to the person's address. Where this gateway sends no mail, an administrator gets it in the response, to hand it over. The present password works until a new one is chosen.
+         */
+        post: operations["sendPasswordLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/catalog": {
         parameters: {
             query?: never;
@@ -2932,26 +3091,6 @@ export interface paths {
          */
         post: operations["refundGeneration"];
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/users/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        post?: never;
-        /**
-         * Delete the account of a user
-         * @description The person becomes anonymous, and all keys stop. Charges, invoices and the money in the wallet stay. It fails with 409 while a job or a payment is under way, and for the last administrator.
-         */
-        delete: operations["deleteUser"];
         options?: never;
         head?: never;
         patch?: never;
@@ -6466,6 +6605,17 @@ export interface components {
             /** @enum {string} */
             attestation: "none";
         };
+        /** @description Who disabled a key. */
+        Disabler: {
+            /** @description User: and the id of who was signed in, key: and the id of a management key, operator for the command line */
+            actor: string;
+            /** @description Of that user */
+            name: string | null;
+            /** @description It was the person whose key it is */
+            owner: boolean;
+            /** Format: date-time */
+            at: string;
+        };
         /** @description An address of a person. */
         EmailInput: {
             email: string;
@@ -6563,6 +6713,11 @@ export interface components {
             label: string;
             /** Format: date-time */
             until: string;
+        };
+        /** @description Whose a key is. */
+        FoundKey: {
+            user: components["schemas"]["UserRow"];
+            key: components["schemas"]["KeyFound"];
         };
         /** @description Says how many there were of what is deleted. */
         Gone: {
@@ -6906,6 +7061,18 @@ export interface components {
         KeptEmail: {
             email: string;
         };
+        /** @description A key that was found by its text. */
+        KeyFound: {
+            id: string;
+            hash: string;
+            label: string;
+            name: string;
+            management: boolean;
+            /** @enum {string} */
+            state: "active" | "disabled" | "expired" | "deleted";
+            /** @description The text is that of before the last rotation */
+            former: boolean;
+        };
         /** @description A provider whose keys are taken. */
         KeyProvider: {
             id: string;
@@ -7097,6 +7264,12 @@ export interface components {
         /** @description A page of a list. */
         ListAnyPayment: {
             data: components["schemas"]["AnyPayment"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+        };
+        /** @description A page of a list. */
+        ListUserRow: {
+            data: components["schemas"]["UserRow"][];
             /** @description Of the next page; null: absent */
             next: string | null;
         };
@@ -7440,6 +7613,13 @@ export interface components {
             /** @description The present password; not needed within 10 minutes of a sign-in */
             current?: string | null;
             password: string;
+        };
+        /** @description How a person gets a link for a new password. */
+        PasswordLink: {
+            /** @description To the person's address */
+            sent: boolean;
+            /** @description To be handed over, where this gateway sends no mail; it works once, for an hour. It is only in this response */
+            url: string | null;
         };
         /** @description What can be paid. */
         PaySettings: {
@@ -8139,6 +8319,10 @@ export interface components {
             token: string;
             password: string;
         };
+        RoleInput: {
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+        };
         /** @description An endpoint that routing considers. */
         RouteCandidate: {
             endpoint: string;
@@ -8299,6 +8483,10 @@ export interface components {
             /** @description It makes accounts */
             sign_up: boolean;
         };
+        SignOutInput: {
+            /** @description Disable all keys, too */
+            keys?: boolean | null;
+        };
         /** @description Who wants an account. */
         SignUpInput: {
             /** @description All that is given without an invitation, besides the language */
@@ -8313,6 +8501,13 @@ export interface components {
              * @enum {string|null}
              */
             locale?: "en" | "ru" | null;
+        };
+        /** @description What has ended of a person's access. */
+        SignedOut: {
+            /** @description Browsers that were signed out */
+            sessions: number;
+            /** @description Keys that were disabled */
+            keys: number;
         };
         /** @description A page of what moved money of a wallet, other than calls. */
         Statement: {
@@ -8463,6 +8658,106 @@ export interface components {
             figures?: components["schemas"]["Figures"];
             values: components["schemas"]["FigureList"];
         };
+        /** @description A person as operators see them. */
+        UserDetail: {
+            id: string;
+            name: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+            blocked: boolean;
+            /** @description Rubles: the balance without what is on hold */
+            available: components["schemas"]["Decimal"];
+            /** @description What the calls of this month cost, by the days of the account */
+            spent_month: components["schemas"]["Decimal"];
+            /**
+             * Format: date-time
+             * @description When it began
+             */
+            last_call_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            wallet: string;
+            balance: components["schemas"]["Decimal"];
+            held: components["schemas"]["Decimal"];
+            /** @description How many calls and jobs money is on hold for; null: calls of other nodes are among them */
+            running: number | null;
+            /** @description The address received a link that was opened */
+            confirmed: boolean;
+            second_step: boolean;
+            /** @description Browsers in which the person is signed in */
+            sessions: number;
+            /** @description A link for a new password goes to the person's address; without it, administrators hand it over */
+            sends_mail: boolean;
+            /** @description The newest first */
+            keys: components["schemas"]["UserKey"][];
+            /** @description The last ones, the newest first */
+            calls: components["schemas"]["CallRow"][];
+        };
+        /** @description A key as operators see it. */
+        UserKey: {
+            hash: string;
+            id: string;
+            label: string;
+            name: string;
+            management: boolean;
+            /** @description The key of the browser's calls */
+            web: boolean;
+            disabled: boolean;
+            limit: components["schemas"]["Decimal"] | null;
+            limit_remaining: components["schemas"]["Decimal"] | null;
+            /** @enum {string|null} */
+            limit_reset: "daily" | "weekly" | "monthly" | null;
+            /** @description Since the limit was last reset; without a limit, this month. Refunds are subtracted, as in the limit */
+            spent: components["schemas"]["Decimal"];
+            spent_day: components["schemas"]["Decimal"];
+            spent_week: components["schemas"]["Decimal"];
+            spent_month: components["schemas"]["Decimal"];
+            spent_total: components["schemas"]["Decimal"];
+            rate_limits: components["schemas"]["KeyRates"] | null;
+            provider: components["schemas"]["DefaultPreferences"];
+            allowed_models: components["schemas"]["AllowedModels"];
+            allowed_ips: components["schemas"]["AllowedAddresses"];
+            schema: components["schemas"]["AnswerSchema"];
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            /**
+             * Format: date-time
+             * @description When its last recorded call began
+             */
+            last_used_at: string | null;
+            /** @description The text before the last rotation, while it works */
+            previous: components["schemas"]["FormerKey"] | null;
+            /** @description Null: it is not disabled, or it is not known */
+            disabled_by: components["schemas"]["Disabler"] | null;
+        };
+        UserKeyInput: {
+            disabled: boolean;
+        };
+        /** @description A person in a list. */
+        UserRow: {
+            id: string;
+            name: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "user" | "operator" | "administrator";
+            blocked: boolean;
+            /** @description Rubles: the balance without what is on hold */
+            available: components["schemas"]["Decimal"];
+            /** @description What the calls of this month cost, by the days of the account */
+            spent_month: components["schemas"]["Decimal"];
+            /**
+             * Format: date-time
+             * @description When it began
+             */
+            last_call_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+        };
         /** @description The value-added tax that the prices contain, null for none. */
         VAT: {
             /**
@@ -8577,6 +8872,10 @@ export interface components {
         /** @description The state of a secret, or null. */
         WebhookSecretState: {
             data: components["schemas"]["WebhookSecret"] | null;
+        };
+        WholeKey: {
+            /** @description The whole text of a key; it is compared by its hash, and neither stored nor repeated */
+            key: string;
         };
     };
     responses: {
@@ -16752,6 +17051,407 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listUsers: {
+        parameters: {
+            query?: {
+                /** @description A part of the name or address, an id, or the last three or four characters of a key */
+                q?: string;
+                /** @description Only people with this role */
+                role?: "user" | "operator" | "administrator";
+                /** @description Only people who are blocked, or who are not */
+                blocked?: "true" | "false";
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of people */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListUserRow"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    findUserByKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "sk-weir-v1-..."
+                 *     }
+                 */
+                "application/json": components["schemas"]["WholeKey"];
+            };
+        };
+        responses: {
+            /** @description The key and its user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["FoundKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UserDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeUserRole: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "operator"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RoleInput"];
+            };
+        };
+        responses: {
+            /** @description The person has the role */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    blockUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person is blocked */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    unblockUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person is not blocked */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    switchUserKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+                /** @description SHA-256 of the key in hex */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "disabled": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserKeyInput"];
+            };
+        };
+        responses: {
+            /** @description It is so */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    signOutUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "keys": true
+                 *     }
+                 */
+                "application/json": components["schemas"]["SignOutInput"];
+            };
+        };
+        responses: {
+            /** @description What has ended */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SignedOut"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    sendPasswordLink: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the link is */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PasswordLink"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getAdminCatalog: {
         parameters: {
             query?: never;
@@ -17426,39 +18126,6 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteUser: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path: {
-                /** @description Of the user */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description It is deleted */
-            204: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
