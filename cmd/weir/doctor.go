@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"weir/internal/app"
+	"weir/internal/figures"
 	"weir/internal/rawjson"
 )
 
@@ -54,15 +55,15 @@ func (c *doctorCmd) Run(ctx context.Context) error {
 }
 
 // resting says which providers have refused credentials of a node, while some are not used for that.
-func resting(s *scrape) (app.Finding, bool) {
-	n, _ := s.value("weir_credentials_resting")
+func resting(s *figures.Scrape) (app.Finding, bool) {
+	n, _ := s.Value("weir_credentials_resting")
 	if n == 0 {
 		return app.Finding{}, false
 	}
 	var refused []string
-	for _, m := range s.samples {
-		if nameOf(m) == "weir_credentials_refused_total" && m.Value > 0 {
-			refused = append(refused, fmt.Sprintf("%s with %s, %.0f times", plain(labelOf(m, "provider"), 64), plain(labelOf(m, "status"), 3), float64(m.Value)))
+	for _, m := range s.Samples {
+		if figures.Name(m) == "weir_credentials_refused_total" && m.Value > 0 {
+			refused = append(refused, fmt.Sprintf("%s with %s, %.0f times", plain(figures.Label(m, "provider"), 64), plain(figures.Label(m, "status"), 3), float64(m.Value)))
 		}
 	}
 	return app.Finding{Part: "credentials", Is: app.Weak, Do: `look in the log for "a credential was refused and rests"; then: weir provider test`,

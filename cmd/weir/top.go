@@ -5,17 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"weir/internal/config"
+	"weir/internal/figures"
 )
 
 type topCmd struct {
@@ -40,7 +36,7 @@ func (c *topCmd) Run(ctx context.Context) error {
 	client := &http.Client{Transport: &http.Transport{}, Timeout: readyFor} // without a proxy of the environment
 	info, err := os.Stdout.Stat()
 	live := err == nil && info.Mode()&os.ModeCharDevice != 0 && !c.Once
-	var before *scrape
+	var before *figures.Scrape
 	for {
 		now, err := look(ctx, client, url)
 		if err != nil && (c.Once || before == nil) {
@@ -88,13 +84,7 @@ func (c *topCmd) address() (string, error) {
 	return strings.TrimSuffix(url, "/readyz"), err
 }
 
-// scrape is what a node said of itself at a time.
-type scrape struct {
-	at      time.Time
-	samples model.Vector
-}
-
-func look(ctx context.Context, client *http.Client, url string) (*scrape, error) {
+func look(ctx context.Context, client *http.Client, url string) (*figures.Scrape, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/metrics", http.NoBody)
 	if err != nil {
 		return nil, err
@@ -107,23 +97,12 @@ func look(ctx context.Context, client *http.Client, url string) (*scrape, error)
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("status %d", res.StatusCode)
 	}
-	samples, err := samplesOf(io.LimitReader(res.Body, maxMetrics))
+	s, err := figures.Read(io.LimitReader(res.Body, maxMetrics), time.Now())
 	if err != nil {
 		return nil, fmt.Errorf("this is not the operators' listener of a node: %w", err)
 	}
-	s := &scrape{at: time.Now(), samples: samples}
-	if _, ok := s.value("weir_ready"); !ok {
+	if _, ok := s.Value("weir_ready"); !ok {
 		return nil, errors.New("this is not the operators' listener of a node")
 	}
 	return s, nil
-}
-
-// samplesOf reads the text format.
-func samplesOf(r io.Reader) (model.Vector, error) {
-	p := expfmt.NewTextParser(model.LegacyValidation)
-	families, err := p.TextToMetricFamilies(r)
-	if err != nil {
-		return nil, err
-	}
-	return expfmt.ExtractSamples(&expfmt.DecodeOptions{}, slices.Collect(maps.Values(families))...)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/app"
+	"weir/internal/figures"
 )
 
 const firstScrape = `weir_build_info{version="v1"} 1
@@ -46,13 +47,13 @@ weir_endpoints_ejected 3
 weir_credentials_resting 2
 `
 
-func scrapeOf(t *testing.T, text string, at int64) *scrape {
+func scrapeOf(t *testing.T, text string, at int64) *figures.Scrape {
 	t.Helper()
-	samples, err := samplesOf(strings.NewReader(text))
+	s, err := figures.Read(strings.NewReader(text), time.Unix(at, 0).UTC())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &scrape{at: time.Unix(at, 0).UTC(), samples: samples}
+	return s
 }
 
 func wants(t *testing.T, frame string, want ...string) {
@@ -123,7 +124,7 @@ func TestQuantile(t *testing.T) {
 		{0.5, []float64{1, inf}, []float64{0, 0}, math.NaN()},
 		{0.5, []float64{1, inf}, []float64{-5, -5}, math.NaN()},
 	} {
-		if got := quantile(c.part, c.bounds, c.counts); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
+		if got := figures.Quantile(c.part, c.bounds, c.counts); got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) {
 			t.Errorf("%v of %v %v: %g, want %g", c.part, c.bounds, c.counts, got, c.want)
 		}
 	}

@@ -10,122 +10,31 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/prometheus/common/model"
+	"weir/internal/figures"
 )
 
-// value is the sum of all series of a name, and whether there is one.
-func (s *scrape) value(name string, labels ...string) (sum float64, ok bool) {
-	for _, m := range s.samples {
-		if nameOf(m) == name && matches(m.Metric, labels) {
-			sum, ok = sum+float64(m.Value), true
-		}
-	}
-	return sum, ok
-}
-
-func nameOf(m *model.Sample) string { return string(m.Metric[model.MetricNameLabel]) }
-
-func labelOf(m *model.Sample, name string) string { return string(m.Metric[model.LabelName(name)]) }
-
-func matches(have model.Metric, want []string) bool {
-	for i := 0; i+1 < len(want); i += 2 {
-		if string(have[model.LabelName(want[i])]) != want[i+1] {
-			return false
-		}
-	}
-	return true
-}
-
-// since compares two scrapes: what a counter grew by between them. Without a first one it is what the counter has.
-type since struct {
-	now, before *scrape
-	seconds     float64
-}
-
-func (d *since) grown(name string, labels ...string) float64 {
-	n, _ := d.now.value(name, labels...)
-	if d.before != nil {
-		was, _ := d.before.value(name, labels...)
-		n -= was
-	}
-	return max(n, 0)
-}
-
-func (d *since) rate(name string, labels ...string) float64 {
-	return d.grown(name, labels...) / d.seconds
-}
-
-// buckets are the observations of a histogram up to each bound, rising.
-func (d *since) buckets(name string, labels ...string) (bounds, counts []float64) {
-	at := map[float64]float64{}
-	add := func(s *scrape, sign float64) {
-		for _, m := range s.samples {
-			if nameOf(m) != name+"_bucket" || !matches(m.Metric, labels) {
-				continue
-			}
-			if bound, err := strconv.ParseFloat(labelOf(m, model.BucketLabel), 64); err == nil {
-				at[bound] += sign * float64(m.Value)
-			}
-		}
-	}
-	add(d.now, 1)
-	if d.before != nil {
-		add(d.before, -1)
-	}
-	for bound := range at {
-		bounds = append(bounds, bound)
-	}
-	slices.Sort(bounds)
-	for _, bound := range bounds {
-		counts = append(counts, at[bound])
-	}
-	return bounds, counts
-}
-
-// quantile is between which bounds a part of the observations lies, in a straight line; NaN without any.
-func quantile(part float64, bounds, counts []float64) float64 {
-	if len(counts) == 0 || !(counts[len(counts)-1] > 0) {
-		return math.NaN()
-	}
-	want := part * counts[len(counts)-1]
-	low, before := 0.0, 0.0
-	for i, n := range counts {
-		if n >= want {
-			if math.IsInf(bounds[i], 1) {
-				return low
-			}
-			if n > before {
-				return low + (bounds[i]-low)*(want-before)/(n-before)
-			}
-			return bounds[i]
-		}
-		low, before = bounds[i], n
-	}
-	return low
-}
-
 // frame is the text of one look at a node. before is the scrape that its rates count from, nil: the node's start.
-func frame(url string, now, before *scrape, rows int) string {
-	started, known := now.value("process_start_time_seconds")
-	up := now.at.Sub(time.Unix(0, int64(started*1e9)))
+func frame(url string, now, before *figures.Scrape, rows int) string {
+	started, known := now.Value("process_start_time_seconds")
+	up := now.At.Sub(time.Unix(0, int64(started*1e9)))
 	if before != nil {
-		if was, _ := before.value("process_start_time_seconds"); was != started {
+		if was, _ := before.Value("process_start_time_seconds"); was != started {
 			before = nil // it was started again
 		}
 	}
-	d := since{now: now, before: before}
+	d := figures.Since{Now: now, Before: before}
 	over := "since the start"
 	switch {
 	case before != nil:
-		d.seconds = max(now.at.Sub(before.at).Seconds(), 0.001)
-		over = fmt.Sprintf("of %s s", short(d.seconds))
+		d.Seconds = max(now.At.Sub(before.At).Seconds(), 0.001)
+		over = fmt.Sprintf("of %s s", short(d.Seconds))
 	case known:
-		d.seconds = max(up.Seconds(), 1)
+		d.Seconds = max(up.Seconds(), 1)
 	default:
-		d.seconds = math.NaN() // the system does not say when the process began
+		d.Seconds = math.NaN() // the system does not say when the process began
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "weir %s at %s, %s, up %s, %s\n\n", versionOf(now), url, taking(now), age(up, known), now.at.Format(time.TimeOnly))
+	fmt.Fprintf(&b, "weir %s at %s, %s, up %s, %s\n\n", versionOf(now), url, taking(now), age(up, known), now.At.Format(time.TimeOnly))
 	calls(&b, &d, over)
 	fmt.Fprintln(&b)
 	models(&b, &d, rows)
@@ -134,20 +43,20 @@ func frame(url string, now, before *scrape, rows int) string {
 	return b.String()
 }
 
-func versionOf(s *scrape) string {
-	for _, m := range s.samples {
-		if nameOf(m) == "weir_build_info" {
-			return plain(labelOf(m, "version"), 24)
+func versionOf(s *figures.Scrape) string {
+	for _, m := range s.Samples {
+		if figures.Name(m) == "weir_build_info" {
+			return plain(figures.Label(m, "version"), 24)
 		}
 	}
 	return "node"
 }
 
-func taking(s *scrape) string {
-	if draining, _ := s.value("weir_draining"); draining > 0 {
+func taking(s *figures.Scrape) string {
+	if draining, _ := s.Value("weir_draining"); draining > 0 {
 		return "draining"
 	}
-	if ready, _ := s.value("weir_ready"); ready > 0 {
+	if ready, _ := s.Value("weir_ready"); ready > 0 {
 		return "takes calls"
 	}
 	return "TAKES NO CALLS"
@@ -163,19 +72,21 @@ func age(up time.Duration, known bool) string {
 	return max(up, 0).Round(time.Second).String()
 }
 
-func calls(b *strings.Builder, d *since, over string) {
-	gauge := func(name string) float64 { v, _ := d.now.value(name); return v }
-	requests, failed := d.grown("weir_http_requests_total"), d.grown("weir_http_requests_total", "class", "5xx")
-	part := 0.0
-	if requests > 0 {
-		part = 100 * failed / requests
+func calls(b *strings.Builder, d *figures.Since, over string) {
+	gauge := func(name string) float64 { v, _ := d.Now.Value(name); return v }
+	now := d.Now.Totals()
+	var before *figures.Totals
+	if d.Before != nil {
+		was := d.Before.Totals()
+		before = &was
 	}
-	bounds, counts := d.buckets("weir_first_content_seconds")
+	g := figures.Between(before, &now, d.Seconds)
+	bounds, counts := d.Buckets("weir_first_content_seconds")
 	fmt.Fprintf(b, "calls    %.0f under way; %s: %s/s, %.1f %% errors, first content after %s, 95 %% within %s\n", gauge("weir_calls_in_flight"),
-		over, short(d.rate("weir_calls_total")), part, seconds(quantile(0.5, bounds, counts)), seconds(quantile(0.95, bounds, counts)))
+		over, short(d.Rate("weir_calls_total")), 100*g.FailedShare(), seconds(figures.Quantile(0.5, bounds, counts)), seconds(figures.Quantile(0.95, bounds, counts)))
 	fmt.Fprintf(b, "money    %s rubles a minute, %s since the start; %.0f charges set aside, journal %s ahead of the database\n",
-		short(60*d.rate("weir_cost_rubles_total")), short(gauge("weir_cost_rubles_total")), gauge("weir_ledger_set_aside"), size(gauge("weir_journal_lag_bytes")))
-	fmt.Fprintf(b, "node     processor %s, memory %s (heap %s), %.0f of %s files, %.0f batches, %.0f panics, %.0f log lines lost\n", percent(d.rate("process_cpu_seconds_total")), size(gauge("process_resident_memory_bytes")),
+		short(g.RublesPerMinute()), short(gauge("weir_cost_rubles_total")), gauge("weir_ledger_set_aside"), size(gauge("weir_journal_lag_bytes")))
+	fmt.Fprintf(b, "node     processor %s, memory %s (heap %s), %.0f of %s files, %.0f batches, %.0f panics, %.0f log lines lost\n", percent(d.Rate("process_cpu_seconds_total")), size(gauge("process_resident_memory_bytes")),
 		size(gauge("go_memstats_heap_inuse_bytes")), gauge("process_open_fds"), short(gauge("process_max_fds")), gauge("weir_batches"), gauge("weir_panics_total"), gauge("weir_log_dropped_lines"))
 }
 
@@ -187,18 +98,18 @@ type line struct {
 }
 
 // ranking groups the series of a counter by two labels, the busiest first. fill is asked for the rows that are shown alone.
-func ranking(d *since, of string, labels [2]string, rows int, fill func(l *line, labels []string)) []line {
+func ranking(d *figures.Since, of string, labels [2]string, rows int, fill func(l *line, labels []string)) []line {
 	grown := map[[2]string]float64{}
-	add := func(s *scrape, sign float64) {
-		for _, m := range s.samples {
-			if nameOf(m) == of && m.Value > 0 {
-				grown[[2]string{labelOf(m, labels[0]), labelOf(m, labels[1])}] += sign * float64(m.Value)
+	add := func(s *figures.Scrape, sign float64) {
+		for _, m := range s.Samples {
+			if figures.Name(m) == of && m.Value > 0 {
+				grown[[2]string{figures.Label(m, labels[0]), figures.Label(m, labels[1])}] += sign * float64(m.Value)
 			}
 		}
 	}
-	add(d.now, 1)
-	if d.before != nil {
-		add(d.before, -1)
+	add(d.Now, 1)
+	if d.Before != nil {
+		add(d.Before, -1)
 	}
 	out := make([]line, 0, len(grown))
 	for names, by := range grown {
@@ -218,24 +129,24 @@ func ranking(d *since, of string, labels [2]string, rows int, fill func(l *line,
 	return out
 }
 
-func models(b *strings.Builder, d *since, rows int) {
+func models(b *strings.Builder, d *figures.Since, rows int) {
 	fmt.Fprintf(b, "%-36s %-16s %9s %9s %11s %9s\n", "MODEL", "PROVIDER", "CALLS/S", "TOKENS/S", "FIRST, 95 %", "RUB/MIN")
 	for _, l := range ranking(d, "weir_calls_total", [2]string{"model", "provider"}, rows, func(l *line, labels []string) {
-		bounds, counts := d.buckets("weir_first_content_seconds", labels...)
-		l.values = [4]float64{l.by / d.seconds, d.rate("weir_tokens_total", labels...), quantile(0.95, bounds, counts), 60 * d.rate("weir_cost_rubles_total", labels...)}
+		bounds, counts := d.Buckets("weir_first_content_seconds", labels...)
+		l.values = [4]float64{l.by / d.Seconds, d.Rate("weir_tokens_total", labels...), figures.Quantile(0.95, bounds, counts), 60 * d.Rate("weir_cost_rubles_total", labels...)}
 	}) {
 		fmt.Fprintf(b, "%-36s %-16s %9s %9s %11s %9s\n", plain(l.names[0], 36), plain(l.names[1], 16), short(l.values[0]), short(l.values[1]), seconds(l.values[2]), short(l.values[3]))
 	}
 }
 
-func endpoints(b *strings.Builder, d *since, rows int) {
-	ejected, _ := d.now.value("weir_endpoints_ejected")
-	resting, _ := d.now.value("weir_credentials_resting")
+func endpoints(b *strings.Builder, d *figures.Since, rows int) {
+	ejected, _ := d.Now.Value("weir_endpoints_ejected")
+	resting, _ := d.Now.Value("weir_credentials_resting")
 	fmt.Fprintf(b, "%-53s %9s %9s   %.0f ejected, %.0f credentials rest\n", "ENDPOINT", "TRIES/S", "FAILED", ejected, resting)
 	for _, l := range ranking(d, "weir_upstream_attempts_total", [2]string{"endpoint", ""}, rows, func(l *line, labels []string) {
-		l.values = [4]float64{l.by / d.seconds, 0}
+		l.values = [4]float64{l.by / d.Seconds, 0}
 		if l.by > 0 {
-			l.values[1] = d.grown("weir_upstream_attempts_total", append(labels, "result", "failed")...) / l.by
+			l.values[1] = d.Grown("weir_upstream_attempts_total", append(labels, "result", "failed")...) / l.by
 		}
 	}) {
 		fmt.Fprintf(b, "%-53s %9s %9s\n", plain(l.names[0], 53), short(l.values[0]), percent(l.values[1]))

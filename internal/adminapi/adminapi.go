@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir/internal/accountapi"
+	"weir/internal/console"
 	"weir/internal/invoice"
 	"weir/internal/operation"
 	"weir/internal/payment"
@@ -15,6 +16,7 @@ import (
 // Deps are what the operations work with.
 type Deps struct {
 	Editor      Editor
+	Console     *console.Console
 	Accounts    Accounts
 	Corrections Corrections
 
@@ -28,5 +30,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(users(d.Of), userActs(d.Of), catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

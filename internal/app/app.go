@@ -27,6 +27,7 @@ import (
 	"weir/internal/catalogapi"
 	"weir/internal/certificate"
 	"weir/internal/config"
+	"weir/internal/console"
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/history"
@@ -65,6 +66,7 @@ type Gateway struct {
 	store    *store.Store
 	book     *ledger.Book
 	catalog  *catalog.Current
+	built    atomic.Pointer[edit.Built] // the same with its owners, for operators
 	live     *live
 	looks    *loop.Loop // of live, for changes
 	hints    *invalidate.Hearer
@@ -82,6 +84,7 @@ type Gateway struct {
 	people   *auth.Manager
 	rankings *listing.Rankings
 	editor   *edit.Editor
+	console  *console.Console
 	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API
 	server   *httpapi.Server
@@ -258,6 +261,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	accounts, chats := account.NewManager(g.store.Accounts, verifier, time.Now), g.makeChats(now)
 	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
+	g.console = g.makeConsole(metrics)
 	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
 	g.rankings = listing.NewRankings(g.catalog.Load, now, g.slog)
@@ -346,6 +350,7 @@ func level(l config.Log) (level slog.Level) {
 func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.redactor.SetSecrets(append(cfg.Secrets(), keys...)...)
 	g.catalog.Store(b.Snapshot)
+	g.built.Store(b)
 }
 
 // videosGrace bounds how long running steps of video jobs may take at shutdown. The next node continues the steps that are cut off.

@@ -23,7 +23,7 @@ func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []o
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),
-		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),
+		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Console: g.console, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),
 	)
 }
 

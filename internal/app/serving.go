@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/config"
+	"weir/internal/console"
 	"weir/internal/loop"
 	"weir/internal/rawjson"
 	"weir/internal/store/nodedb"
@@ -26,6 +27,7 @@ const (
 	servesPrices  = "prices"
 	servesRate    = "rate"
 	servesKeys    = "master_keys" // ids of the master keys that the node has, between spaces
+	servesFigures = "figures"     // what changes all the time: see reportText
 	sectionOf     = "config."
 )
 
@@ -106,6 +108,30 @@ type peers struct {
 	told        string // what this node last published about itself
 	before      string // the differences a round ago
 	differences atomic.Pointer[[]string]
+	nodes       atomic.Pointer[[]console.Node]
+}
+
+// Nodes are the other nodes that gave a sign of life lately.
+func (p *peers) Nodes() []console.Node {
+	if list := p.nodes.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// hear notes what the others say.
+func (p *peers) hear(mine serving, self string, all []nodedb.Serving, now time.Time) {
+	nodes := []console.Node{}
+	for _, n := range all {
+		if n.Node == self || n.What == "" || now.Sub(n.Seen) > seenWithin {
+			continue
+		}
+		theirs := readServing(n.What)
+		one := theirs.node()
+		one.ID, one.Seen, one.Differs = n.Node, n.Seen, mine.differs(theirs)
+		nodes = append(nodes, one)
+	}
+	p.nodes.Store(&nodes)
 }
 
 // Differences are shown to operators.
@@ -121,6 +147,10 @@ func (p *peers) Differences() []string {
 func (g *Gateway) comparing() *loop.Loop {
 	return loop.Every(lookEvery, func(ctx context.Context) {
 		mine := g.serves()
+		if g.cfg.Store.DSN.Postgres() { // other nodes may be there
+			report := g.console.Report()
+			mine[servesFigures] = reportText(&report)
+		}
 		if text := mine.String(); text != g.others.told {
 			if g.store.Nodes.SetServing(ctx, g.book.Node(), text) == nil {
 				g.others.told = text
@@ -130,6 +160,7 @@ func (g *Gateway) comparing() *loop.Loop {
 		if err != nil {
 			return // the calls that need the store report that
 		}
+		g.others.hear(mine, g.book.Node(), all, time.Now())
 		list := mine.compare(g.book.Node(), all, time.Now())
 		was := g.others.Differences()
 		if now := strings.Join(list, "\n"); now != g.others.before {

@@ -461,3 +461,40 @@ func (r *Registry) Forget() {
 	r.known.Store(&known)
 	r.hosts.Store(&hosts)
 }
+
+// Standing is how an endpoint stands at this node.
+type Standing struct {
+	Ejected  bool // it gets no calls
+	Until    time.Time
+	CoolDown bool // it gets calls after all others
+	Failing  bool // more than half of its attempts of the last half minute failed
+	InFlight int64
+}
+
+// Standing is how an endpoint stands, by its id; zero for one that was never tried.
+func (r *Registry) Standing(id string) (s Standing) {
+	e := r.find(id)
+	if e == nil {
+		return s
+	}
+	h := r.Of(id)
+	s = Standing{Ejected: h.Ejected, CoolDown: h.CoolDown, Failing: h.Failing, InFlight: max(e.inFlight.Load(), 0)}
+	if h.Ejected {
+		until := e.guard.ends()
+		if at := e.home.Load(); at != nil {
+			until = max(until, at.host.ends())
+		}
+		s.Until = time.Unix(0, until).UTC()
+	}
+	return s
+}
+
+// Known lists the ids of all endpoints that were tried, in no order.
+func (r *Registry) Known() []string {
+	known := *r.known.Load()
+	ids := make([]string, 0, len(known))
+	for id := range known {
+		ids = append(ids, id)
+	}
+	return ids
+}

@@ -42,6 +42,11 @@ func (h *Hour) FirstContent() time.Duration {
 	return time.Duration(h.latency.percentiles(false)[0] * float64(time.Second))
 }
 
+// SlowFirstContent is the time to the first content that 19 of 20 calls reached; 0 when nothing was measured.
+func (h *Hour) SlowFirstContent() time.Duration {
+	return time.Duration(h.latency.percentile(95) * float64(time.Second))
+}
+
 // Throughput is the median of tokens per second; 0 when nothing was measured.
 func (h *Hour) Throughput() float64 { return h.throughput.percentiles(true)[0] }
 

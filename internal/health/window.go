@@ -206,4 +206,18 @@ func (h *histogram) percentiles(fromHighest bool) (p [4]float64) {
 	return p
 }
 
+// percentile is one of them, counted from the lowest value.
+func (h *histogram) percentile(rank uint64) float64 {
+	var total, passed uint64
+	for _, n := range h.n {
+		total += uint64(n)
+	}
+	for i, n := range h.n {
+		if passed += uint64(n); n > 0 && passed*100 >= total*rank {
+			return float64(h.mean[i])
+		}
+	}
+	return 0
+}
+
 var ranks = [4]uint64{50, 75, 90, 99}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -13,8 +14,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promauto"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"weir/internal/fault"
+	"weir/internal/figures"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -37,6 +40,8 @@ type Metrics struct {
 	authFailures prometheus.Counter
 	refused      *prometheus.CounterVec
 	doubts       *prometheus.CounterVec
+	saved        prometheus.Counter
+	added        prometheus.Histogram
 	unrouted     *routeMetrics
 
 	served  sync.Map // "model\x00provider" to *servedMetrics
@@ -77,6 +82,8 @@ func NewMetrics() *Metrics {
 	m.cost = m.counters("weir_cost_rubles_total", "Charged rubles; the ledger is exact, this is not.", "model", "provider")
 	m.firstContent = m.histograms("weir_first_content_seconds", "Time to the first content of an answer.", "model", "provider")
 	m.attempts = m.counters("weir_upstream_attempts_total", "Attempts by endpoint and result.", "endpoint", "result")
+	m.saved = m.counter(figures.SavedMetric, "Calls that an upstream answered after an attempt at another endpoint had failed.")
+	m.added = m.make.NewHistogram(prometheus.HistogramOpts{Name: figures.AddedMetric, Help: "Time that the node itself adds to an answered call: before its first attempt, and after its last.", Buckets: figures.AddedBounds})
 	m.inFlight = m.make.NewGauge(prometheus.GaugeOpts{Name: "weir_http_in_flight", Help: "Requests being answered."})
 	m.panics = m.counter("weir_panics_total", "Handlers that panicked.")
 	m.doubts = m.counters("weir_usage_doubts_total",
@@ -216,6 +223,9 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true, ErrorHandling: promhttp.ContinueOnError})
 }
 
+// Gather reads all metrics, as Handler shows them.
+func (m *Metrics) Gather() ([]*dto.MetricFamily, error) { return m.registry.Gather() }
+
 func (m *Metrics) route(name string) *routeMetrics {
 	r := &routeMetrics{seconds: m.seconds.WithLabelValues(name)}
 	for class := range r.classes {
@@ -258,6 +268,20 @@ func (m *Metrics) call(c *record.Call, trace string) {
 	}
 	if c.FirstContent > 0 {
 		observe(s.firstContent, c.FirstContent, trace)
+	}
+	m.own(c, trace)
+}
+
+// own counts what the node did for a call beside its attempts.
+func (m *Metrics) own(c *record.Call, trace string) {
+	if len(c.Attempts) == 0 || c.Error != "" {
+		return
+	}
+	if slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.Reason != "" && a.Endpoint != c.Endpoint }) {
+		m.saved.Inc()
+	}
+	if last := c.Attempts[len(c.Attempts)-1].Ended; last > 0 && c.Duration >= last {
+		observe(m.added, c.Attempts[0].Started+c.Duration-last, trace)
 	}
 }
 

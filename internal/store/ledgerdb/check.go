@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"math"
+	"math/big"
 	"slices"
 	"strings"
 	"time"
@@ -411,3 +412,20 @@ const checkSlots = `SELECT j.id FROM video_jobs j WHERE (j.ended = '') <> EXISTS
 	UNION ALL SELECT s.job FROM video_slots s WHERE NOT EXISTS (SELECT 1 FROM video_jobs j WHERE j.id = s.job) LIMIT 5`
 
 const checkJobCount = `SELECT COUNT(*) FROM video_jobs`
+// SumOfEntries counts the entries of the ledger and adds them up, in rubles. It reads all of them, and no writer waits for it.
+func (s *Ledger) SumOfEntries(ctx context.Context) (entries int64, sum string, err error) {
+	err = s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {
+		var rubles, nano int64 // apart: sums of nano-rubles may be past an integer on the way
+		if err := q.QueryRowContext(ctx, sumOfEntries).Scan(&entries, &rubles, &nano); err != nil {
+			return err
+		}
+		var all wide
+		all.n.Mul(big.NewInt(rubles), big.NewInt(1e9))
+		all.add(nano)
+		sum = all.String()
+		return nil
+	})
+	return entries, sum, err
+}
+
+const sumOfEntries = `SELECT COUNT(*), CAST(COALESCE(SUM(amount / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(amount % 1000000000), 0) AS BIGINT) FROM entries`

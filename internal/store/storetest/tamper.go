@@ -44,6 +44,10 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 		t.Parallel()
 		whatIsPostedStays(t, kept(t, open(t)))
 	})
+	t.Run("the sum of entries", func(t *testing.T) {
+		t.Parallel()
+		sumOfEntries(t, kept(t, open(t)))
+	})
 	t.Run("explain", func(t *testing.T) {
 		t.Parallel()
 		explainFindsMismatch(t, kept(t, open(t)))
@@ -96,6 +100,18 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 			verifyFinds(t, b, "")
 		})
 	}
+}
+
+// sumOfEntries is 0 rubles, and no more when an entry was changed.
+func sumOfEntries(t *testing.T, b Books) {
+	if n, sum, err := b.Store.Ledger.SumOfEntries(t.Context()); err != nil || n == 0 || sum != "0" {
+		t.Errorf("%d entries sum to %s, %v", n, sum, err)
+	}
+	b.undone(t, "UPDATE entries SET amount = amount - 1500000000 WHERE ref = 'settle:gen-1'", func() {
+		if _, sum, err := b.Store.Ledger.SumOfEntries(t.Context()); err != nil || sum != "-1.5" {
+			t.Errorf("after an entry was changed they sum to %s, %v", sum, err)
+		}
+	})
 }
 
 // refundOf8 makes the refund of 3 one of 8, everywhere but in the audit chain; the call was charged 7.

@@ -2924,6 +2924,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/now": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Show whether all is well: figures of the last minute, what is not well, and what happened
+         * @description Figures are computed from the same metrics as `weir top` and `/metrics`. Nodes other than the one that answers say theirs every few seconds.
+         */
+        get: operations["getAdminNow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/catalog": {
         parameters: {
             query?: never;
@@ -6629,6 +6649,19 @@ export interface components {
         Ended: {
             ended: number;
         };
+        /** @description How many endpoints stand how. */
+        EndpointCount: {
+            healthy: number;
+            slow: number;
+            ejected: number;
+            draining: number;
+            off: number;
+        };
+        /** @description An hour of an endpoint. */
+        EndpointTick: {
+            served: number;
+            failed: number;
+        };
         /** @description A provider that models have. */
         FacetProvider: {
             id: string;
@@ -7333,6 +7366,24 @@ export interface components {
             /** @description Providers of which something is known, by name */
             series: components["schemas"]["ProviderSeries"][];
         };
+        /** @description A law about money, and whether it holds. */
+        MoneyCheck: {
+            /** @enum {string} */
+            kind: "ledger" | "journal" | "aside" | "prices" | "rate" | "audit";
+            ok: boolean;
+            /**
+             * Format: date-time
+             * @description When it was found out, or since when a rate holds; null: it is not known yet
+             */
+            at: string | null;
+            /**
+             * Format: double
+             * @description Ledger: entries; journal: bytes that the database has not taken; aside: charges; prices and rate: days; audit: rows
+             */
+            value: number;
+            /** @description What is wrong; or the day of the prices, or the version of the rate */
+            detail: string | null;
+        };
         /** @description Money that moved for another reason than a call. */
         Movement: {
             transaction: number;
@@ -7457,6 +7508,185 @@ export interface components {
             /** @description This gateway can sign events */
             available: boolean;
             url: string | null;
+        };
+        /** @description What operators look at first: whether all is well, and what is not. */
+        Now: {
+            /** Format: date-time */
+            at: string;
+            figures: components["schemas"]["NowFigures"];
+            /** @description The last half hour, oldest first; the last is not over */
+            points: components["schemas"]["NowPoint"][];
+            checks: components["schemas"]["MoneyCheck"][];
+            /** @description Those that are not well, and then the busiest */
+            endpoints: components["schemas"]["NowEndpoint"][];
+            counts: components["schemas"]["EndpointCount"];
+            /** @description Newest first */
+            events: components["schemas"]["NowEvent"][];
+            nodes: components["schemas"]["NowNode"][];
+        };
+        /** @description An endpoint with how it stands at all nodes. */
+        NowEndpoint: {
+            id: string;
+            /** @description Name */
+            provider: string;
+            model: string;
+            region: string | null;
+            /** @enum {string} */
+            state: "healthy" | "slow" | "ejected" | "draining" | "off";
+            /**
+             * Format: date-time
+             * @description When an ejection or an absence ends
+             */
+            until: string | null;
+            /**
+             * Format: double
+             * @description Of the attempts of the last day; null without any
+             */
+            ok_percent: number | null;
+            /** @description Median of late */
+            first_token_ms: number | null;
+            /** @description 19 of 20 calls of late */
+            slow_first_token_ms: number | null;
+            in_flight: number;
+            /**
+             * Format: double
+             * @description Attempts that its rate limit refused
+             */
+            limited_per_minute: number;
+            /** Format: double */
+            calls_per_hour: number;
+            /** @description The last 24 hours, oldest first */
+            ticks: components["schemas"]["EndpointTick"][];
+        };
+        /** @description Something that happened, with its effect. Members that do not belong to its kind are null. */
+        NowEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            kind: "ejected" | "returned" | "prices" | "rate" | "provider" | "endpoint";
+            /** @description Of the endpoint or provider */
+            id: string | null;
+            /** @description That saw it */
+            node: string | null;
+            /** @description Who did it */
+            actor: string | null;
+            /** @description Of the audit log */
+            action: string | null;
+            /** @description Version of the price list, or rubles per dollar */
+            before: string | null;
+            after: string | null;
+            /** @description Of a rate, where that was set */
+            margin: string | null;
+            /**
+             * Format: double
+             * @description Ejected: that it had served in the half hour before, and that go to others now
+             */
+            calls: number | null;
+            /**
+             * Format: double
+             * @description Returned: how long it got no calls
+             */
+            seconds: number | null;
+            /**
+             * Format: double
+             * @description Returned: calls that this node had answered meanwhile although an attempt failed
+             */
+            saved: number | null;
+            /**
+             * Format: double
+             * @description Returned: requests that failed for clients of this node meanwhile
+             */
+            failed: number | null;
+        };
+        /** @description One figure, of the last minute. */
+        NowFigure: {
+            /**
+             * Format: double
+             * @description Of the node that answers; null when there was nothing to measure
+             */
+            node: number | null;
+            /**
+             * Format: double
+             * @description Of all nodes
+             */
+            all: number | null;
+            /**
+             * Format: double
+             * @description The most that is well; null without a goal
+             */
+            goal: number | null;
+            /**
+             * Format: double
+             * @description How many calls of all nodes a share is of them; null for no share
+             */
+            count: number | null;
+            /** @description Of /metrics, that it is computed from */
+            metric: string;
+        };
+        /** @description The five figures that say whether all is well. */
+        NowFigures: {
+            /** @description For models: pages do not count */
+            requests_per_second: components["schemas"]["NowFigure"];
+            /** @description Of these requests, that clients got a 5xx for */
+            failed_share: components["schemas"]["NowFigure"];
+            /** @description Of answered calls, that another endpoint had failed before */
+            saved_share: components["schemas"]["NowFigure"];
+            /** @description What the node itself adds to 99 of 100 calls at most, in milliseconds */
+            added_p99_ms: components["schemas"]["NowFigure"];
+            /** @description Rubles that calls were charged; for a look: the ledger is exact */
+            sales_per_minute: components["schemas"]["NowFigure"];
+        };
+        /** @description A node. */
+        NowNode: {
+            id: string;
+            /** @description It answers this request */
+            self: boolean;
+            /**
+             * Format: date-time
+             * @description Its last sign of life
+             */
+            seen: string;
+            version: string;
+            /** @description Version of the price list; null for that of the program */
+            prices: string | null;
+            /** @description Version of the rate */
+            rate: string | null;
+            /** Format: double */
+            in_flight: number;
+            /** Format: double */
+            requests_per_second: number;
+            /**
+             * Format: double
+             * @description How far its clock is ahead of the database's
+             */
+            ahead_ms: number | null;
+            /** @description In which respects it serves something else than the node that answers */
+            differs: string | null;
+        };
+        /** @description Half a minute of all nodes. */
+        NowPoint: {
+            /**
+             * Format: date-time
+             * @description Its beginning
+             */
+            at: string;
+            /** Format: double */
+            requests: number;
+            /**
+             * Format: double
+             * @description That clients got a 5xx for
+             */
+            failed: number;
+            /**
+             * Format: double
+             * @description At providers
+             */
+            attempts: number;
+            /**
+             * Format: double
+             * @description Which others made good, mostly
+             */
+            failed_attempts: number;
         };
         /** @description An account at a glance. */
         Overview: {
@@ -17440,6 +17670,35 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["PasswordLink"];
                     };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminNow: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How the gateway does, all nodes of it */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Now"];
                 };
             };
             400: components["responses"]["Error"];

@@ -1,0 +1,141 @@
+package app
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"weir/internal/console"
+	"weir/internal/figures"
+	"weir/internal/rawjson"
+)
+
+// A node reports to others its figures as a list of numbers and lists, within its row of the database. Their order is that of reportText; more may follow.
+
+// maxReport is how many bytes of what another node reports are read.
+const maxReport = 256 << 10
+
+// reportText is what a node reports, as text.
+func reportText(t *console.Report) string {
+	var w rawjson.Writer
+	number := func(f float64) {
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			f = 0
+		}
+		w.Literal(strconv.FormatFloat(f, 'g', 8, 64))
+	}
+	numbers := func(list ...float64) {
+		w.Array()
+		for _, f := range list {
+			number(f)
+		}
+		w.EndArray()
+	}
+	w.Object()
+	w.Name("at").Int(t.At.UnixMicro())
+	if t.Known {
+		w.Name("ahead").Int(t.Ahead.Microseconds())
+	}
+	w.Name("gauges")
+	numbers(t.InFlight, t.LagBytes, t.Aside)
+	g := &t.Now
+	w.Name("now")
+	numbers(g.Seconds, g.Requests, g.Failed, g.Calls, g.Saved, g.Attempts, g.FailedAttempts, g.Rubles)
+	w.Name("added")
+	numbers(g.Added...)
+	w.Name("newest").Int(t.Newest)
+	w.Name("points").Array()
+	for _, p := range t.Points {
+		numbers(p.Requests, p.Failed, p.Attempts, p.FailedAttempts)
+	}
+	w.EndArray()
+	w.Name("endpoints").Array()
+	for _, e := range t.Endpoints {
+		w.Object()
+		w.Name("id").Text(e.ID)
+		w.Name("in_flight").Int(e.InFlight)
+		w.Name("limited").Int(e.Limited)
+		w.Name("slow").Bool(e.Slow)
+		if e.Ejected {
+			w.Name("until").Int(e.Until.UnixMicro())
+		}
+		w.EndObject()
+	}
+	w.EndArray()
+	w.Name("events").Array()
+	for _, e := range t.Events {
+		w.Object()
+		w.Name("at").Int(e.At.UnixMicro())
+		w.Name("endpoint").Text(e.Endpoint)
+		w.Name("returned").Bool(e.Returned)
+		w.Name("took").Int(e.Took.Microseconds())
+		w.Name("effect")
+		numbers(e.Calls, e.Saved, e.Failed)
+		w.EndObject()
+	}
+	w.EndArray()
+	w.EndObject()
+	return string(w.B)
+}
+
+// readReport reads what reportText wrote, of this version or another: what it does not know stays zero.
+func readReport(text string) (t console.Report) {
+	if len(text) > maxReport {
+		return t
+	}
+	v := []byte(text)
+	integer := func(v []byte, name string) int64 { n, _ := rawjson.Int(rawjson.Find(v, name)); return n }
+	t.At = moment(integer(v, "at"))
+	if ahead, known := rawjson.Int(rawjson.Find(v, "ahead")); known {
+		t.Ahead, t.Known = time.Duration(ahead)*time.Microsecond, true
+	}
+	into(numbersOf(rawjson.Find(v, "gauges")), &t.InFlight, &t.LagBytes, &t.Aside)
+	g := &t.Now
+	into(numbersOf(rawjson.Find(v, "now")), &g.Seconds, &g.Requests, &g.Failed, &g.Calls, &g.Saved, &g.Attempts, &g.FailedAttempts, &g.Rubles)
+	if g.Added = numbersOf(rawjson.Find(v, "added")); len(g.Added) != len(figures.AddedBounds)+1 {
+		g.Added = make([]float64, len(figures.AddedBounds)+1) // of a version with other bounds
+	}
+	t.Newest = integer(v, "newest")
+	for e := rawjson.ElementsOf(rawjson.Find(v, "points")); e.Next() && len(t.Points) < figures.Slots; {
+		var p figures.Point
+		into(numbersOf(e.Value), &p.Requests, &p.Failed, &p.Attempts, &p.FailedAttempts)
+		t.Points = append(t.Points, p)
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "endpoints")); e.Next() && len(t.Endpoints) < console.MaxReported; {
+		until, ejected := rawjson.Int(rawjson.Find(e.Value, "until"))
+		t.Endpoints = append(t.Endpoints, console.Endpoint{
+			ID: rawjson.TextAt(e.Value, "id"), InFlight: integer(e.Value, "in_flight"), Limited: integer(e.Value, "limited"), Slow: string(rawjson.Find(e.Value, "slow")) == "true",
+			Ejected: ejected, Until: moment(until),
+		})
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "events")); e.Next() && len(t.Events) < console.MaxEvents; {
+		one := console.Event{
+			At: moment(integer(e.Value, "at")), Endpoint: rawjson.TextAt(e.Value, "endpoint"), Returned: string(rawjson.Find(e.Value, "returned")) == "true",
+			Took: time.Duration(integer(e.Value, "took")) * time.Microsecond,
+		}
+		into(numbersOf(rawjson.Find(e.Value, "effect")), &one.Calls, &one.Saved, &one.Failed)
+		t.Events = append(t.Events, one)
+	}
+	return t
+}
+
+func moment(micro int64) time.Time {
+	if micro == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micro).UTC()
+}
+
+func numbersOf(list []byte) (out []float64) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		f, _ := rawjson.Float(e.Value)
+		out = append(out, f)
+	}
+	return out
+}
+
+func into(list []float64, to ...*float64) {
+	for i := range min(len(list), len(to)) {
+		*to[i] = list[i]
+	}
+}

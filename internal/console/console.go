@@ -1,0 +1,275 @@
+// Package console is what operators see of a running gateway, of all its nodes: figures, how endpoints stand, what happened, and whether the
+// money checks hold. It reads what other packages know and measures nothing of its own.
+package console
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/figures"
+	"weir/internal/health"
+	"weir/internal/rate"
+)
+
+// Node is what a node reports of itself.
+type Node struct {
+	ID      string
+	Seen    time.Time // its last sign of life
+	Version string    // of the program
+	Prices  string    // version of its price list, "" for that of the program
+	Rate    string    // version of the rate that it charges by
+	Differs string    // in which respects it serves something else than this node, "" in none
+	Report
+}
+
+// Report is the part of it that changes all the time. It is bounded: nodes write it to the database every few seconds.
+type Report struct {
+	At        time.Time // when it was measured, by the clock of the node
+	Ahead     time.Duration
+	Known     bool // Ahead was measured: how far its clock is ahead of the database's
+	InFlight  float64
+	LagBytes  float64
+	Aside     float64
+	Now       figures.Grown
+	Newest    int64 // number of the last of Points
+	Points    []figures.Point
+	Endpoints []Endpoint // in use or not well, at most MaxReported
+	Events    []Event    // the newest first, at most MaxEvents
+}
+
+// Bounds of what a node reports.
+const (
+	MaxReported = 100
+	MaxEvents   = 20
+)
+
+// Endpoint is how an endpoint stands at a node.
+type Endpoint struct {
+	ID       string
+	InFlight int64
+	Ejected  bool
+	Until    time.Time
+	Slow     bool  // it gets calls after others, or fails
+	Limited  int64 // attempts of the last five minutes that its rate limit refused
+}
+
+// Event is something that happened to an endpoint at a node.
+type Event struct {
+	At       time.Time
+	Endpoint string
+	Returned bool          // it gets calls again; else it gets none
+	Took     time.Duration // of a return: how long it got none
+
+	// Of an ejection: calls that it had served in the last half hour. Of a return: what the node counted meanwhile, of all endpoints.
+	Calls, Saved, Failed float64
+}
+
+// The kinds of checks.
+const (
+	LedgerCheck  = "ledger"  // all entries sum to zero
+	JournalCheck = "journal" // the database has taken what nodes have written
+	AsideCheck   = "aside"   // no charge waits for a decision
+	PricesCheck  = "prices"  // age of the price list
+	RateCheck    = "rate"    // what a dollar costs, and since when
+	AuditCheck   = "audit"   // the chain of the audit log is whole
+)
+
+// Check is whether a law about money holds.
+type Check struct {
+	Kind   string
+	OK     bool
+	At     time.Time // when it was found out; zero: it has not been yet
+	Detail string    // what is wrong, in a sentence; or a version
+	Value  float64   // bytes of the journal, charges set aside, age in days
+}
+
+// Books are checked in the background.
+type Books interface {
+	// SumOfEntries counts the entries of the ledger and adds them up, in rubles.
+	SumOfEntries(ctx context.Context) (entries int64, sum string, err error)
+	// VerifyAudit walks the chain of the audit log and returns its last good row.
+	VerifyAudit(ctx context.Context) (audit.Mark, error)
+}
+
+// Deps are what a Console works with.
+type Deps struct {
+	Node     string
+	Gather   func() (*figures.Scrape, error) // the node's own metrics
+	Health   *health.Registry
+	History  *health.History
+	Built    func() *edit.Built // the catalog in use
+	Books    Books
+	Clock    func(context.Context) (time.Time, error) // of the database
+	Self     func() Node                              // what this node serves, without Report
+	Others   func() []Node                            // as they last reported
+	StaleAge time.Duration                            // of price lists
+	Now      func() time.Time
+}
+
+// Console is what operators see. It is safe for concurrent use.
+type Console struct {
+	Deps
+	past   figures.Past
+	checks atomic.Pointer[[]Check] // those of Books
+	ahead  atomic.Pointer[time.Duration]
+
+	mu     sync.Mutex
+	out    map[string]ejection
+	events []Event // the newest first
+}
+
+// ejection is an endpoint that gets no calls, and what the node had counted when that began.
+type ejection struct {
+	at     time.Time
+	before figures.Totals
+}
+
+// New makes a Console.
+func New(d Deps) *Console { return &Console{Deps: d, out: map[string]ejection{}} }
+
+// Sample looks at the node's metrics and at its endpoints. It is called every figures.Every.
+func (c *Console) Sample() error {
+	s, err := c.Gather()
+	if err != nil {
+		return err
+	}
+	t := s.Totals()
+	c.past.Add(t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range c.Health.Known() {
+		was, known := c.out[id]
+		switch now := c.Health.Standing(id).Ejected; {
+		case now && !known:
+			c.out[id] = ejection{t.At, t}
+			f := c.Health.Window(id, health.HalfHour)
+			c.note(Event{At: t.At, Endpoint: id, Calls: float64(f.Served)})
+		case !now && known:
+			delete(c.out, id)
+			g := figures.Between(&was.before, &t, t.At.Sub(was.at).Seconds())
+			c.note(Event{At: t.At, Endpoint: id, Returned: true, Took: t.At.Sub(was.at), Saved: g.Saved, Failed: g.Failed})
+		}
+	}
+	return nil
+}
+
+func (c *Console) note(e Event) {
+	c.events = append([]Event{e}, c.events[:min(len(c.events), MaxEvents-1)]...)
+}
+
+// MeasureClock compares the node's clock with the database's. What took long says little, and is left out.
+func (c *Console) MeasureClock(ctx context.Context) error {
+	before := c.Now()
+	at, err := c.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	after := c.Now()
+	if took := after.Sub(before); took <= time.Second {
+		ahead := before.Add(took / 2).Sub(at).Round(time.Millisecond)
+		c.ahead.Store(&ahead)
+	}
+	return nil
+}
+
+// CheckBooks finds out whether the ledger sums to zero and the audit log is whole. It reads all of both.
+func (c *Console) CheckBooks(ctx context.Context) error {
+	n, sum, err := c.Books.SumOfEntries(ctx)
+	if err != nil {
+		return err
+	}
+	books := Check{Kind: LedgerCheck, OK: sum == "0", At: c.Now(), Value: float64(n)}
+	if !books.OK {
+		books.Detail = fmt.Sprintf("The sum of all entries is %s rubles. Run: weir ledger verify", sum)
+	}
+	end, err := c.Books.VerifyAudit(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	chain := Check{Kind: AuditCheck, OK: err == nil, At: c.Now(), Value: float64(end.Seq)}
+	if err != nil {
+		chain.Detail = err.Error()
+	}
+	c.checks.Store(&[]Check{books, chain})
+	return nil
+}
+
+// Report is what this node reports of itself.
+func (c *Console) Report() Report {
+	g, last := c.past.Now()
+	t := Report{At: last.At, InFlight: last.InFlight, LagBytes: last.LagBytes, Aside: last.Aside, Now: g}
+	t.Newest, t.Points = c.past.Points()
+	if ahead := c.ahead.Load(); ahead != nil {
+		t.Ahead, t.Known = *ahead, true
+	}
+	for _, id := range c.Health.Known() {
+		s := c.Health.Standing(id)
+		e := Endpoint{ID: id, InFlight: s.InFlight, Ejected: s.Ejected, Until: s.Until, Slow: s.CoolDown || s.Failing, Limited: c.Health.Window(id, health.FiveMinutes).Limited}
+		if e.Ejected || e.Slow || e.InFlight > 0 || e.Limited > 0 {
+			t.Endpoints = append(t.Endpoints, e)
+		}
+	}
+	slices.SortFunc(t.Endpoints, func(a, b Endpoint) int {
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.InFlight, a.InFlight), cmp.Compare(a.ID, b.ID))
+	})
+	t.Endpoints = t.Endpoints[:min(len(t.Endpoints), MaxReported)]
+	c.mu.Lock()
+	t.Events = slices.Clone(c.events)
+	c.mu.Unlock()
+	return t
+}
+
+func rank(e *Endpoint) int {
+	switch {
+	case e.Ejected:
+		return 0
+	case e.Slow:
+		return 1
+	}
+	return 2
+}
+
+// Nodes are all nodes, this one first.
+func (c *Console) Nodes() []Node {
+	self := c.Self()
+	self.ID, self.Report, self.Seen = c.Node, c.Report(), c.Now()
+	return append([]Node{self}, c.Others()...)
+}
+
+// Checks are the laws about money, as the nodes and this one's background work know them.
+func (c *Console) Checks(nodes []Node, r *rate.Effective, asOf time.Time) []Check {
+	now := c.Now()
+	out := []Check{{Kind: LedgerCheck, OK: true}, {Kind: JournalCheck, At: now}, {Kind: AsideCheck, At: now}, {Kind: PricesCheck, OK: true, At: now}, {Kind: RateCheck, OK: true, At: r.From, Detail: r.Version}, {Kind: AuditCheck, OK: true}}
+	for i := range nodes {
+		out[1].Value += nodes[i].LagBytes
+		out[2].Value += nodes[i].Aside
+	}
+	out[1].OK, out[2].OK = out[1].Value <= maxLag, out[2].Value == 0
+	if !asOf.IsZero() {
+		out[3].Value, out[3].Detail = float64(int(now.Sub(asOf).Hours()/24)), asOf.Format(time.DateOnly)
+		out[3].OK = now.Sub(asOf) <= c.StaleAge
+	}
+	if r.Source == rate.CBR {
+		out[4].OK = now.Sub(r.From) <= maxRateAge
+	}
+	out[4].Value = float64(int(max(now.Sub(r.From), 0).Hours() / 24))
+	if r.From.IsZero() {
+		out[4].Value = 0
+	}
+	if known := c.checks.Load(); known != nil {
+		out[0], out[5] = (*known)[0], (*known)[1]
+	}
+	return out
+}
+
+const (
+	maxLag     = 1 << 20 // bytes of the journal: seconds of a busy node
+	maxRateAge = 5 * 24 * time.Hour
+)
