@@ -4,7 +4,7 @@
  */
 import { useEffect, useRef } from 'react'
 import { address } from './client'
-import { availableQuery, queries } from './query'
+import { availableQuery, queries, renew } from './query'
 
 export type Topic = 'calls' | 'money' | 'jobs' | 'keys' | 'status'
 /** `data` is the event's; undefined when it is only time to look again. */
@@ -140,16 +140,16 @@ export function useLive(
     }
   }, [key, every, on])
 }
-/** Reads queries again when a topic has changed. */
+/** Reads operations again when a topic has changed. */
 export function useRenewed(
   topics: readonly Topic[],
-  queryKey: readonly unknown[],
+  read: readonly { readonly operation: string }[],
   o: { every?: number; on?: boolean } = {},
 ): void {
   useLive(
     topics,
     () => {
-      void queries.invalidateQueries({ queryKey: [...queryKey] })
+      void renew(...read)
     },
     { every: 3_000, ...o },
   )

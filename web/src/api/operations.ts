@@ -1,6 +1,45 @@
 // Written by scripts/operations.mjs (npm run types).
 import { query } from './operation'
 
+export const getResponse = /* @__PURE__ */ query(
+  'getResponse',
+  '/v1/responses/{id}',
+  '/api/v1/responses/{id}',
+)
+export const listInputItems = /* @__PURE__ */ query(
+  'listInputItems',
+  '/v1/responses/{id}/input_items',
+  '/api/v1/responses/{id}/input_items',
+)
+export const listModels = /* @__PURE__ */ query('listModels', '/v1/models')
+export const getModel = /* @__PURE__ */ query('getModel', '/v1/models/{vendor}/{model}')
+export const getModelBySlug = /* @__PURE__ */ query('getModelBySlug', '/v1/models/{slug}')
+export const listProviders = /* @__PURE__ */ query('listProviders', '/v1/models/{vendor}/{model}/providers')
+export const listImageModels = /* @__PURE__ */ query('listImageModels', '/v1/images/models')
+export const listEmbeddingModels = /* @__PURE__ */ query('listEmbeddingModels', '/v1/embeddings/models')
+export const listVideoModels = /* @__PURE__ */ query('listVideoModels', '/v1/videos/models')
+export const listVideos = /* @__PURE__ */ query('listVideos', '/v1/videos', '/api/v1/videos')
+export const getVideo = /* @__PURE__ */ query('getVideo', '/v1/videos/{id}', '/api/v1/videos/{id}')
+export const listFiles = /* @__PURE__ */ query('listFiles', '/v1/files', '/api/v1/files')
+export const getFile = /* @__PURE__ */ query('getFile', '/v1/files/{id}', '/api/v1/files/{id}')
+export const listBatches = /* @__PURE__ */ query('listBatches', '/v1/batches', '/api/v1/batches')
+export const getBatch = /* @__PURE__ */ query('getBatch', '/v1/batches/{id}', '/api/v1/batches/{id}')
+export const listMessageBatches = /* @__PURE__ */ query(
+  'listMessageBatches',
+  '/v1/messages/batches',
+  '/api/v1/messages/batches',
+)
+export const getMessageBatch = /* @__PURE__ */ query(
+  'getMessageBatch',
+  '/v1/messages/batches/{id}',
+  '/api/v1/messages/batches/{id}',
+)
+export const getCredits = /* @__PURE__ */ query('getCredits', '/v1/credits', '/api/v1/credits')
+export const getActivity = /* @__PURE__ */ query('getActivity', '/v1/activity', '/api/v1/activity')
+export const getGeneration = /* @__PURE__ */ query('getGeneration', '/v1/generation', '/api/v1/generation')
+export const getCurrentKey = /* @__PURE__ */ query('getCurrentKey', '/v1/key', '/api/v1/key')
+export const listKeys = /* @__PURE__ */ query('listKeys', '/v1/keys', '/api/v1/keys')
+export const getKey = /* @__PURE__ */ query('getKey', '/v1/keys/{hash}', '/api/v1/keys/{hash}')
 export const getStatement = /* @__PURE__ */ query('getStatement', '/api/account/statement')
 export const getMe = /* @__PURE__ */ query('getMe', '/api/me')
 export const getSetup = /* @__PURE__ */ query('getSetup', '/api/setup')

@@ -1,7 +1,8 @@
 /** How long what was read stays fresh, and when a failed reading is tried again. */
 import { QueryClient, keepPreviousData, notifyManager, queryOptions, useQuery } from '@tanstack/react-query'
 import { decimal, plain, subtract } from '../format'
-import { ApiError, get, send, type Reply } from './client'
+import { ApiError, send, type Reply } from './client'
+import { getCredits, getMe } from './operations'
 
 // The library's own choice is a timer: a switch whose state is in the cache jumped back for a moment when it was pressed.
 notifyManager.setScheduler(queueMicrotask)
@@ -19,13 +20,13 @@ export const queries = new QueryClient({
   },
 })
 
+/** Reads again what these operations have read, with all values. */
+export const renew = (...read: { readonly operation: string }[]): Promise<unknown> =>
+  Promise.all(read.map((q) => queries.invalidateQueries({ queryKey: [q.operation] })))
+
 export type Me = Reply<'/api/me'>
 /** Who is signed in, and what this installation offers. */
-export const meQuery = queryOptions({
-  queryKey: ['me'],
-  queryFn: ({ signal }) => get('/api/me', { signal, quiet: true }),
-  staleTime: 60_000,
-})
+export const meQuery = queryOptions({ ...getMe({ quiet: true }), staleTime: 60_000 })
 /** The person; undefined until it is known. */
 export function useMe(): Me | undefined {
   return useQuery(meQuery).data
@@ -33,7 +34,7 @@ export function useMe(): Me | undefined {
 
 /** What the wallet has left for calls, in the digits that the gateway wrote: they are read from the text, not from a float. */
 export const availableQuery = queryOptions({
-  queryKey: ['available'],
+  queryKey: getCredits.key('available'),
   queryFn: async ({ signal }) => {
     const text = await (await send('get', '/api/v1/credits', { signal, quiet: true })).text()
     const figure = (name: string) => decimal(new RegExp(`"${name}":\\s*(-?[0-9.eE+-]+)`).exec(text)?.[1])

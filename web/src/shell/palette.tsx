@@ -3,6 +3,7 @@ import { Dialog as RadixDialog } from 'radix-ui'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { send } from '../api/client'
 import { useMe } from '../api/query'
+import { listKeys, listModels } from '../api/operations'
 import { useT } from '../i18n'
 import { hasPage } from '../routes/paths'
 import { Icon, type IconName } from '../ui/icons'
@@ -65,12 +66,12 @@ export default function Palette({ onClose }: { onClose: () => void }) {
   const [at, setAt] = useState(0)
   const list = useRef<HTMLUListElement>(null)
   const models = useQuery({
-    queryKey: ['model names'],
+    queryKey: listModels.key('names'),
     queryFn: ({ signal }) => modelNames(signal),
     staleTime: 300_000,
   }).data
   const keys = useQuery({
-    queryKey: ['key names'],
+    queryKey: listKeys.key('names'),
     queryFn: ({ signal }) => keyNames(signal),
     enabled: Boolean(me?.user) && hasPage('/keys/$hash'),
     staleTime: 60_000,

@@ -3,7 +3,8 @@ import { useAction } from '../../api/action'
 import { useRef, useState } from 'react'
 import { ApiError, post, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
-import { queries } from '../../api/query'
+import { renew } from '../../api/query'
+import { listAccountKeys, listPresets } from '../../api/operations'
 import { date, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -42,7 +43,7 @@ export default function Import({ onClose }: { onClose: () => void }) {
   const run = useAction(async (dry_run: boolean) => {
     const { data } = await post('/api/import', { body: { source, files: [...files], dry_run } })
     setPlan(data)
-    if (!dry_run) for (const key of ['keys', 'presets']) void queries.invalidateQueries({ queryKey: [key] })
+    if (!dry_run) void renew(listAccountKeys, listPresets)
   })
   const { error } = run
   const count = (list: readonly { outcome: string }[]) => list.filter((i) => i.outcome === 'new').length

@@ -2,7 +2,8 @@
 import { useAction } from '../../api/action'
 import { useEffect, useState, type ReactNode } from 'react'
 import { patch, post, remove, send } from '../../api/client'
-import { queries } from '../../api/query'
+import { renew as again } from '../../api/query'
+import { getAccountKey, listAccountKeys, listModels } from '../../api/operations'
 import { dateTime, decimal, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
@@ -16,7 +17,7 @@ import { toast, toastError } from '../../ui/toast'
 import type FirstCall from './first-call'
 import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
-export const renew = () => queries.invalidateQueries({ queryKey: ['keys'] })
+export const renew = () => again(listAccountKeys, getAccountKey)
 export const expired = (k: Key) => k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
 
 /** The part of the limit that is spent, in thousandths: only for the width of a bar. */
@@ -192,12 +193,16 @@ export function Made({ fresh, model, onDone }: { fresh: Fresh; model: string; on
   )
 }
 /** A model that a first call can be made with. */
-export async function firstModel(signal: AbortSignal): Promise<string> {
-  const { data } = (await (await send('get', '/api/v1/models', { signal, quiet: true })).json()) as {
-    data: { id: string }[]
-  }
-  const slugs = data.map((m) => m.id)
-  return slugs.includes('sim/anywhere') ? 'sim/anywhere' : (slugs[0] ?? 'openai/gpt-5')
+export const firstModel = {
+  queryKey: listModels.key('first'),
+  queryFn: async ({ signal }: { signal: AbortSignal }): Promise<string> => {
+    const { data } = (await (await send('get', '/api/v1/models', { signal, quiet: true })).json()) as {
+      data: { id: string }[]
+    }
+    const slugs = data.map((m) => m.id)
+    return slugs.includes('sim/anywhere') ? 'sim/anywhere' : (slugs[0] ?? 'openai/gpt-5')
+  },
+  staleTime: 600_000,
 }
 
 /** Hours that the former text of a key works on. */

@@ -1,8 +1,9 @@
 /** /keys/:hash: one key, what it may do, what it spends, and its last calls. */
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { ApiError, get, type Reply } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { getAccountKey, getUsage, listCalls } from '../../api/operations'
 import { approximately, compare, date, dateTime, day, decimal, drawnMoney, money, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -23,21 +24,13 @@ export default function KeyPage() {
     c = useT('common')
   const go = useGo()
   const { hash = '' } = useParams({ strict: false }) as { hash?: string }
-  const q = useQuery({
-    queryKey: ['keys', hash],
-    queryFn: ({ signal }) => get('/api/keys/{hash}', { path: { hash }, signal }),
-  })
-  useRenewed(['keys', 'calls'], ['keys', hash], { every: 5_000 })
+  const q = useQuery(getAccountKey({ path: { hash } }))
+  useRenewed(['keys', 'calls'], [getAccountKey], { every: 5_000 })
   const { fresh, show, edit, menu, windows } = useKeyActions({
     removed: () => go('/keys'),
     rotated: (renewed) => go(`/keys/${renewed.hash}`, { replace: true }),
   })
-  const model = useQuery({
-    queryKey: ['keys-model'],
-    queryFn: ({ signal }) => firstModel(signal),
-    staleTime: 600_000,
-    enabled: fresh !== null,
-  })
+  const model = useQuery({ ...firstModel, enabled: fresh !== null })
   const k = q.data?.data
   const crumbs = [{ label: t('title'), to: '/keys' }]
   const missing = q.error instanceof ApiError && q.error.status === 404
@@ -138,12 +131,8 @@ function Rules({ k }: { k: Key }) {
 
 function Spent({ k }: { k: Key }) {
   const t = useT('keys')
-  const q = useQuery({
-    queryKey: ['usage', 'key', k.hash],
-    queryFn: ({ signal }) =>
-      get('/api/usage', { query: { key: k.hash, group: 'model', bucket: 'day', limit: 5 }, signal }),
-  })
-  useRenewed(['calls'], ['usage', 'key', k.hash], { every: 10_000 })
+  const q = useQuery(getUsage({ query: { key: k.hash, group: 'model', bucket: 'day', limit: 5 } }))
+  useRenewed(['calls'], [getUsage], { every: 10_000 })
   const u = q.data?.data
   const of = (v: Report['sums'][number]) => exact(v)
   const most = u
@@ -203,12 +192,8 @@ function Spent({ k }: { k: Key }) {
 
 function Latest({ k }: { k: Key }) {
   const t = useT('keys')
-  const queryKey = ['calls', 'key', k.hash]
-  const q = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/calls', { query: { key: k.hash, limit: 10 }, signal }),
-  })
-  useRenewed(['calls'], queryKey, { every: 5_000 })
+  const q = useQuery(listCalls({ query: { key: k.hash, limit: 10 } }))
+  useRenewed(['calls'], [listCalls], { every: 5_000 })
   return (
     <Panel
       title={t('latest')}

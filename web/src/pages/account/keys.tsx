@@ -1,9 +1,10 @@
 /** The account's keys: made with a name alone, shown once, limited and ended here. */
 import { useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { get, post } from '../../api/client'
+import { post } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
+import { listAccountKeys } from '../../api/operations'
 import { date, dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -16,8 +17,6 @@ import { When } from '../../ui/values'
 import { ImportButton } from './import-button'
 import { emptyDraft, KeyFields, useKeyForm, type Key } from './key-form'
 import { firstModel, KeyTags, Made, renew, Spending, useKeyActions } from './key-parts'
-
-const queryKey = ['keys', 'page']
 
 function Named({ k }: { k: Key }) {
   const t = useT('keys')
@@ -44,16 +43,9 @@ export default function Keys() {
     c = useT('common')
   const me = useMe()
   const go = useGo()
-  const { data, error, refetch } = useQuery({
-    queryKey,
-    queryFn: ({ signal }) => get('/api/keys', { signal }),
-  })
-  useRenewed(['keys', 'calls'], queryKey, { every: 5_000 })
-  const model = useQuery({
-    queryKey: ['keys-model'],
-    queryFn: ({ signal }) => firstModel(signal),
-    staleTime: 600_000,
-  })
+  const { data, error, refetch } = useQuery(listAccountKeys())
+  useRenewed(['keys', 'calls'], [listAccountKeys], { every: 5_000 })
+  const model = useQuery(firstModel)
   const [asked, setAsked] = useState(false)
   const { fresh, show, menu, windows } = useKeyActions()
   const field = useRef<HTMLInputElement>(null)

@@ -1,8 +1,9 @@
 /** /activity: questions about usage. The table is the data of the chart, and each row of it opens its calls. */
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, type ReactNode } from 'react'
-import { address, get, type Reply } from '../../api/client'
+import { address, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { getUsage } from '../../api/operations'
 import {
   approximately,
   compare,
@@ -72,18 +73,11 @@ export default function Activity() {
   const c = useT('common')
   const [view, set] = usePageSearch(shape)
   const query = asked(view)
-  const q = useQuery({
-    queryKey: ['usage', query, view.metric],
-    queryFn: ({ signal }) =>
-      get('/api/usage', { query: { ...query, metric: view.metric, figures: true, limit: BARS }, signal }),
-  })
-  const rows = useQuery({
-    queryKey: ['usage', query, view.metric, 'rows'],
-    queryFn: ({ signal }) =>
-      get('/api/usage', { query: { ...query, metric: view.metric, figures: true, limit: ROWS }, signal }),
-    enabled: view.all,
-  })
-  useRenewed(['calls'], ['usage'], { every: 10_000 })
+  const figures = (limit: number) =>
+    getUsage({ query: { ...query, metric: view.metric, figures: true, limit } })
+  const q = useQuery(figures(BARS))
+  const rows = useQuery({ ...figures(ROWS), enabled: view.all })
+  useRenewed(['calls'], [getUsage], { every: 10_000 })
   const u = q.data?.data
   const earlier = moved(view.period, -1),
     later = moved(view.period, 1)

@@ -32,7 +32,7 @@ export default function CallPage() {
     isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') },
     { label },
   ]
-  const reload = () => void client.resetQueries({ queryKey: ['call', id] })
+  const reload = () => void client.resetQueries({ queryKey: callQuery(id).queryKey })
   if (!call) {
     const recording = isRecording(q.failureReason)
     const missing = q.error instanceof ApiError && q.error.status === 404 && !recording

@@ -3,7 +3,8 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react'
 import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
-import { queries } from '../../api/query'
+import { queries, renew } from '../../api/query'
+import { getCallHistogram, listAccountKeys, listCalls } from '../../api/operations'
 import { dateTime, day, integer, money, seconds, time } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -52,8 +53,9 @@ export default function Calls() {
   const { open, ...rest } = filter
   const key = JSON.stringify(rest)
   const query = asked(filter)
+  const queryKey = listCalls.key('pages', key)
   const q = useInfiniteQuery({
-    queryKey: ['calls', key],
+    queryKey,
     queryFn: ({ signal, pageParam }) =>
       get('/api/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
     initialPageParam: undefined as string | undefined,
@@ -64,8 +66,8 @@ export default function Calls() {
   // New calls are counted, and shown when the reader asks for them: rows do not move under the reader.
   const watching = live && q.isSuccess && !q.isPlaceholderData && !filter.id
   const newest = useQuery({
-    queryKey: ['calls-new', key],
-    queryFn: ({ signal }) => get('/api/calls', { query: { ...query, limit: 50 }, signal }),
+    ...listCalls({ query: { ...query, limit: 50 } }),
+    queryKey: listCalls.key('new', key),
     enabled: false,
   })
   useLive(
@@ -79,8 +81,8 @@ export default function Calls() {
     watching && rows && newest.data && !newest.isPlaceholderData ? fresh(newest.data.data, rows) : 0
   const list = useRef<HTMLDivElement>(null)
   const showNew = () => {
-    if (newest.data) queries.setQueryData(['calls', key], { pages: [newest.data], pageParams: [undefined] })
-    void queries.invalidateQueries({ queryKey: ['calls-histogram'] })
+    if (newest.data) queries.setQueryData(queryKey, { pages: [newest.data], pageParams: [undefined] })
+    void renew(getCallHistogram)
     list.current?.scrollIntoView({ block: 'nearest' })
     list.current?.focus()
   }
@@ -103,10 +105,7 @@ export default function Calls() {
   useEffect(() => {
     if (nothing) showNew()
   }) // new rows cannot move what is read where there are none
-  const apiKeys = useQuery({
-    queryKey: ['keys', 'page'],
-    queryFn: ({ signal }) => get('/api/keys', { signal }),
-  })
+  const apiKeys = useQuery(listAccountKeys())
   const keyOptions = [
     { value: '', label: t('allKeys') },
     ...(apiKeys.data?.data ?? []).filter((k) => !k.management).map((k) => ({ value: k.hash, label: k.name })),
@@ -561,10 +560,7 @@ function Histogram({
   const t = useT('calls')
   const phone = usePhone()
   const [open, setOpen] = useState(false) // on a phone it is a line that opens
-  const q = useQuery({
-    queryKey: ['calls-histogram', filterKey],
-    queryFn: ({ signal }) => get('/api/calls/histogram', { query, signal }),
-  })
+  const q = useQuery({ ...getCallHistogram({ query }), queryKey: getCallHistogram.key(filterKey) })
   const h = q.data?.data
   const drawn = useMemo(
     () =>

@@ -1,5 +1,6 @@
 import { queryOptions } from '@tanstack/react-query'
-import { ApiError, get, type Reply } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
+import { getCall } from '../../api/operations'
 import type { Tone } from '../../ui/marks'
 import type { T } from '../../i18n'
 
@@ -13,8 +14,7 @@ export const isRecording = (e: unknown): boolean =>
   e instanceof ApiError && e.status === 404 && e.metadata.recording === true
 export const callQuery = (id: string) =>
   queryOptions({
-    queryKey: ['call', id],
-    queryFn: ({ signal }) => get('/api/calls/{id}', { path: { id }, signal }),
+    ...getCall({ path: { id } }),
     retry: (n: number, e: Error) =>
       isRecording(e) ? n < 20 : n < 1 && e instanceof ApiError && (e.status === 0 || e.status >= 500),
     retryDelay: (_: number, e: Error) => (e instanceof ApiError && e.retryAfter ? e.retryAfter * 1000 : 700),

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState, type ReactNode } from 'react'
-import { get, type Reply } from '../../api/client'
+import type { Reply } from '../../api/client'
 import { useMe } from '../../api/query'
+import { getUsage } from '../../api/operations'
 import {
   compare as order,
   context,
@@ -60,13 +61,7 @@ export default function Compare() {
   const place = together(chosen)
   const me = useMe()
   const month = useQuery({
-    queryKey: ['usage', 'month'],
-    queryFn: ({ signal }) =>
-      get('/api/usage', {
-        query: { group: 'model', bucket: 'day', limit: 1, figures: true },
-        signal,
-        quiet: true,
-      }),
+    ...getUsage({ query: { group: 'model', bucket: 'day', limit: 1, figures: true }, quiet: true }),
     enabled: Boolean(me?.user),
     staleTime: 300_000,
     retry: false,

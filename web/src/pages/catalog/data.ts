@@ -2,6 +2,7 @@
 import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { get } from '../../api/client'
+import { getCatalog, listHiddenModels } from '../../api/operations'
 import { remember, remembered } from '../../settings'
 import { prepare, type Catalog, type Entry, type Model } from './filter'
 
@@ -19,7 +20,7 @@ async function read(signal: AbortSignal): Promise<Catalog & { kept?: string }> {
   }
 }
 export const catalogQuery = queryOptions({
-  queryKey: ['catalog'],
+  queryKey: getCatalog.key(),
   queryFn: ({ signal }) => read(signal),
   staleTime: 300_000,
 })
@@ -27,8 +28,7 @@ export const catalogQuery = queryOptions({
 /** The models that the calls of whoever is signed in would be refused. */
 export function useHidden(on: boolean): ReadonlySet<string> {
   const { data } = useQuery({
-    queryKey: ['catalog', 'hidden'],
-    queryFn: ({ signal }) => get('/api/catalog/hidden', { signal, quiet: true }),
+    ...listHiddenModels({ quiet: true }),
     enabled: on,
     staleTime: 60_000,
     retry: false,

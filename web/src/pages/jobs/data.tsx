@@ -1,6 +1,7 @@
 /** Jobs and batches as the API has them, and what both pages say of them. */
-import { get, remove, send, type Reply } from '../../api/client'
-import { queries } from '../../api/query'
+import { remove, send, type Reply } from '../../api/client'
+import { renew } from '../../api/query'
+import { getBatch, getJob, listBatches, listJobs } from '../../api/operations'
 import { duration } from '../../format'
 import { useT } from '../../i18n'
 import { Level, State, type Tone } from '../../ui/marks'
@@ -9,9 +10,8 @@ import { Money } from '../../ui/values'
 export type Job = Reply<'/api/jobs/{id}'>['data']
 export type Batch = Reply<'/v1/batches/{id}'>
 export const isBatch = (id: string) => id.startsWith('batch_')
-/** The batches route with the session. */
-export const batchAt = async (id: string, signal?: AbortSignal): Promise<Batch> =>
-  (await send('get', '/api/v1/batches/{id}', { path: { id }, signal })).json() as Promise<Batch>
+/** What both pages read. */
+export const readings = [listJobs, getJob, listBatches, getBatch]
 export const batchesAfter = async (
   after: string | undefined,
   signal?: AbortSignal,
@@ -19,7 +19,6 @@ export const batchesAfter = async (
   (await send('get', '/api/v1/batches', { query: { after, limit: 50 }, signal })).json() as Promise<
     Reply<'/v1/batches'>
   >
-export const jobAt = (id: string, signal?: AbortSignal) => get('/api/jobs/{id}', { path: { id }, signal })
 
 const running = new Set(['pending', 'in_progress', 'validating', 'finalizing', 'cancelling'])
 export const isActive = (state: string) => running.has(state)
@@ -28,7 +27,7 @@ export const cancellable = (state: string) => ['pending', 'in_progress', 'valida
 export async function cancel(id: string): Promise<void> {
   if (isBatch(id)) await send('post', '/api/v1/batches/{id}/cancel', { path: { id }, body: {} })
   else await remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id } })
-  await queries.invalidateQueries({ queryKey: ['jobs'] })
+  await renew(...readings)
 }
 
 const tones: Record<string, Tone> = {

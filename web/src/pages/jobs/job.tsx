@@ -5,6 +5,7 @@ import { useParams } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
 import { ApiError } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { getBatch, getJob } from '../../api/operations'
 import { dateTime, integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
@@ -18,22 +19,21 @@ import { useShortcuts } from '../../ui/shortcuts'
 import { toast, toastError } from '../../ui/toast'
 import { Money } from '../../ui/values'
 import {
-  batchAt,
   cancel,
   cancellable,
   Cost,
   isActive,
   isBatch,
-  jobAt,
   JobState,
   Progress,
   type Batch,
   type Job,
+  readings,
 } from './data'
 
 export default function JobPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
-  useRenewed(['jobs'], ['jobs'], { every: 1_000 })
+  useRenewed(['jobs'], readings, { every: 1_000 })
   return isBatch(id) ? <BatchOf id={id} /> : <VideoOf id={id} />
 }
 
@@ -110,8 +110,7 @@ function Facts({ rows }: { rows: readonly (readonly [string, ReactNode] | false 
 function VideoOf({ id }: { id: string }) {
   const t = useT('jobs')
   const q = useQuery({
-    queryKey: ['jobs', 'one', id],
-    queryFn: ({ signal }) => jobAt(id, signal),
+    ...getJob({ path: { id } }),
     placeholderData: undefined,
     refetchInterval: (x) => (x.state.data && isActive(x.state.data.data.state) ? 5_000 : false),
   })
@@ -204,8 +203,7 @@ function VideoOf({ id }: { id: string }) {
 function BatchOf({ id }: { id: string }) {
   const t = useT('jobs')
   const q = useQuery({
-    queryKey: ['jobs', 'one', id],
-    queryFn: ({ signal }) => batchAt(id, signal),
+    ...getBatch({ path: { id } }),
     placeholderData: undefined,
   })
   const b: Batch | undefined = q.data

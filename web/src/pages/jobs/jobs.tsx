@@ -3,6 +3,7 @@ import { useInfiniteQuery } from '@tanstack/react-query'
 import { lazy, Suspense } from 'react'
 import { get } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { listBatches, listJobs } from '../../api/operations'
 import { dateTime, integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -14,7 +15,7 @@ import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money } from '../../ui/values'
-import { batchesAfter, Cost, isActive, JobState, Progress, type Batch, type Job } from './data'
+import { batchesAfter, Cost, isActive, JobState, Progress, type Batch, type Job, readings } from './data'
 
 const Cheapest = lazy(() => import('./cheapest'))
 const states = ['pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired'] as const
@@ -36,7 +37,7 @@ const shape: SearchShape<View> = {
 export default function Jobs() {
   const t = useT('jobs')
   const [view, set] = usePageSearch(shape)
-  useRenewed(['jobs'], ['jobs'], { every: 1_000 })
+  useRenewed(['jobs'], readings, { every: 1_000 })
   return (
     <Page>
       <PageHead title={t('title')} note={t('note')}>
@@ -64,7 +65,7 @@ function Videos({ state, onState }: { state: string; onState: (s: string) => voi
     c = useT('common')
   const go = useGo()
   const q = useInfiniteQuery({
-    queryKey: ['jobs', 'videos', state],
+    queryKey: listJobs.key('pages', state),
     queryFn: ({ signal, pageParam }) =>
       get('/api/jobs', { query: { state, cursor: pageParam, limit: 50 }, signal }),
     initialPageParam: undefined as string | undefined,
@@ -217,7 +218,7 @@ function Batches() {
     c = useT('common')
   const go = useGo()
   const q = useInfiniteQuery({
-    queryKey: ['jobs', 'batches'],
+    queryKey: listBatches.key('pages'),
     queryFn: ({ signal, pageParam }) => batchesAfter(pageParam, signal),
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => (last.has_more ? last.data.at(-1)?.id : undefined),

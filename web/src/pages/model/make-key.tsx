@@ -2,7 +2,8 @@ import { useAction } from '../../api/action'
 import { useState } from 'react'
 import { post } from '../../api/client'
 import { explain } from '../../api/explain'
-import { queries } from '../../api/query'
+import { renew } from '../../api/query'
+import { listAccountKeys } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox } from '../../ui/feedback'
@@ -28,7 +29,7 @@ export default function MakeKey({
     const made = await post('/api/keys', {
       body: { name: name.trim(), ...(only ? { allowed_models: [model] } : {}) },
     })
-    void queries.invalidateQueries({ queryKey: ['keys'] })
+    void renew(listAccountKeys)
     onMade(made.key)
   })
   return (

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Suspense, lazy, useMemo, useState, type ReactNode } from 'react'
-import { ApiError, get, type Reply } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
 import { useMe } from '../../api/query'
+import { getModel, getModelSeries, listProviders, listVideoModels } from '../../api/operations'
 import { snippetsFor } from '../../code/models'
 import {
   date,
@@ -59,17 +60,14 @@ export default function ModelPage() {
     prepared?.models.get(id) ?? [...(prepared?.models.values() ?? [])].find((m) => m.aliases?.includes(id))
   // The list of video models says what its page needs, and their options.
   const detail = useQuery({
-    queryKey: ['model', id],
-    queryFn: ({ signal }) => get('/v1/models/{vendor}/{model}', { path: { vendor, model: name }, signal }),
+    ...getModel({ path: { vendor, model: name } }),
     staleTime: 300_000,
     placeholderData: undefined,
     enabled: compact?.type !== 'video',
   })
   const video = useVideoModel(compact?.id ?? id, compact?.type === 'video')
   const served = useQuery({
-    queryKey: ['model providers', id],
-    queryFn: ({ signal }) =>
-      get('/v1/models/{vendor}/{model}/providers', { path: { vendor, model: name }, signal }),
+    ...listProviders({ path: { vendor, model: name } }),
     staleTime: 60_000,
     placeholderData: undefined,
   })
@@ -245,14 +243,7 @@ function Facts({ model: m }: { model: Model }) {
 function useSeries(id: string, range: '24h' | '7d', enabled = true) {
   const [vendor = '', model = ''] = id.split('/')
   return useQuery({
-    queryKey: ['series', id, range],
-    queryFn: ({ signal }) =>
-      get('/api/models/{vendor}/{model}/series', {
-        path: { vendor, model },
-        query: { metric: 'all', range },
-        signal,
-        quiet: true,
-      }),
+    ...getModelSeries({ path: { vendor, model }, query: { metric: 'all', range }, quiet: true }),
     staleTime: 300_000,
     placeholderData: undefined,
     retry: false,
@@ -736,8 +727,7 @@ function OneChart({
 type VideoModel = Reply<'/v1/videos/models'>['data'][number]
 function useVideoModel(id: string, enabled: boolean): VideoModel | undefined {
   return useQuery({
-    queryKey: ['videos', 'models'],
-    queryFn: ({ signal }) => get('/v1/videos/models', { signal, quiet: true }),
+    ...listVideoModels({ quiet: true }),
     staleTime: 300_000,
     enabled,
   }).data?.data.find((x) => x.id === id)

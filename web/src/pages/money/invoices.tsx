@@ -35,7 +35,7 @@ const Download = ({ href, label, children }: { href: string; label: string; chil
 export default function InvoicesPage() {
   const t = useT('invoices')
   const q = useInvoices()
-  useRenewed(['money'], [listInvoices.operation])
+  useRenewed(['money'], [listInvoices])
   const s = q.data
   const [editing, setEditing] = useState(false)
   return (

@@ -2,6 +2,7 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
 import { get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { getLedger, getLedgerDay } from '../../api/operations'
 import { compare, date, decimal, time } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton, buttonClass } from '../../ui/button'
@@ -54,11 +55,8 @@ export default function MoneyPage() {
   const invoiced = useInvoices()
   const [{ period }, change] = usePageSearch(shape)
   const query = daysOf(period, Date.now())
-  const q = useQuery({
-    queryKey: ['ledger', query],
-    queryFn: ({ signal }) => get('/api/ledger', { query, signal }),
-  })
-  useRenewed(['money'], ['ledger'])
+  const q = useQuery(getLedger({ query }))
+  useRenewed(['money'], [getLedger])
   const s = q.data?.data
   const available = decimal(s?.available)
   const zero = decimal('0')
@@ -329,7 +327,7 @@ export default function MoneyPage() {
 function Day({ date: of }: { date: string }) {
   const t = useT('money')
   const q = useInfiniteQuery({
-    queryKey: ['ledger-day', of],
+    queryKey: getLedgerDay.key(of),
     queryFn: ({ signal, pageParam }) =>
       get('/api/ledger/day/{date}', { path: { date: of }, query: { cursor: pageParam, limit: 50 }, signal }),
     initialPageParam: undefined as string | undefined,

@@ -1,6 +1,7 @@
 /** What the account has paid, for the statement and the page of a top-up. */
 import { useQuery } from '@tanstack/react-query'
-import { get, type Reply } from '../../api/client'
+import type { Reply } from '../../api/client'
+import { listPayments } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Empty } from '../../ui/feedback'
 import { LinkButton } from '../../ui/link'
@@ -12,8 +13,7 @@ import { Money, When } from '../../ui/values'
 type Payment = Reply<'/api/payments'>['data'][number]
 const tones = { pending: 'hold', succeeded: 'good', canceled: 'plain' } as const
 
-export const usePayments = () =>
-  useQuery({ queryKey: ['payments'], queryFn: ({ signal }) => get('/api/payments', { signal }) })
+export const usePayments = () => useQuery(listPayments())
 
 export function Payments({ rows }: { rows: readonly Payment[] }) {
   const t = useT('pay')

@@ -3,7 +3,8 @@ import { useAction } from '../../api/action'
 import { useState } from 'react'
 import { ApiError, post, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
-import { queries } from '../../api/query'
+import { renew } from '../../api/query'
+import { getCredits, getLedger, getOverview } from '../../api/operations'
 import { money } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -41,7 +42,7 @@ function Form({ onClose }: { onClose: () => void }) {
   }
   const redeem = useAction(async () => {
     setDone((await post('/api/vouchers/redeem', { body: { code } })).data)
-    for (const key of ['ledger', 'available', 'overview']) void queries.invalidateQueries({ queryKey: [key] })
+    void renew(getLedger, getCredits, getOverview)
   })
   const again = done?.repeated === true
   return (

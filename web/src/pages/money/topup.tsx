@@ -2,9 +2,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { ApiError, get, post, put, remove, type Reply } from '../../api/client'
+import { ApiError, post, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
-import { queries, useMe } from '../../api/query'
+import { renew, useMe } from '../../api/query'
+import { getCredits, getLedger, getPayment, listPayments } from '../../api/operations'
 import { money } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -25,9 +26,7 @@ const shape: SearchShape<{ payment: string }> = {
   read: (raw) => ({ payment: raw.payment ?? '' }),
   write: ({ payment }): { [name: string]: string } => (payment ? { payment } : {}),
 }
-const renew = () => {
-  for (const key of ['payments', 'ledger', 'available']) void queries.invalidateQueries({ queryKey: [key] })
-}
+const again = () => renew(listPayments, getLedger, getCredits)
 
 export default function TopUpPage() {
   const t = useT('pay')
@@ -99,9 +98,9 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
         },
       })
       if (data.url) location.assign(data.url)
-      else renew()
+      else void again()
     },
-    { failed: renew, leaves: true },
+    { failed: () => void again(), leaves: true },
   )
   const error = pay.except('amount', 'email', 'auto.threshold', 'auto.amount', 'auto.monthly_cap')
   return (
@@ -214,8 +213,7 @@ function Form({ settings, hasRule }: { settings: Settings; hasRule: boolean }) {
 function Waiting({ id, onAgain }: { id: string; onAgain: () => void }) {
   const t = useT('pay')
   const q = useQuery({
-    queryKey: ['payment', id],
-    queryFn: ({ signal }) => get('/api/payments/{id}', { path: { id }, signal }),
+    ...getPayment({ path: { id } }),
     retry: (n, e) => n < 3 && e instanceof ApiError && (e.status === 0 || e.status >= 500),
     refetchInterval: (query) =>
       query.state.data && query.state.data.data.state !== 'pending'
@@ -227,7 +225,7 @@ function Waiting({ id, onAgain }: { id: string; onAgain: () => void }) {
   const p = q.data?.data
   const ended = p !== undefined && p.state !== 'pending'
   useEffect(() => {
-    if (ended) renew()
+    if (ended) void again()
   }, [ended])
   if (q.error && !p)
     return q.error instanceof ApiError && q.error.status === 404 ? (
@@ -295,7 +293,7 @@ function RulePanel({ rule }: { rule: Rule }) {
     async (done: string, work: () => Promise<unknown>) => {
       await work()
       toast(done)
-      renew()
+      void again()
     },
     { failed: toastError, settled: () => setAsking(false) },
   )

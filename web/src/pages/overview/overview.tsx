@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { get, type Reply } from '../../api/client'
+import type { Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import {
   add,
@@ -14,6 +14,7 @@ import {
   type Decimal,
 } from '../../format'
 import { useMe } from '../../api/query'
+import { getOverview } from '../../api/operations'
 import { useT } from '../../i18n'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
@@ -31,12 +32,8 @@ const exact = (text: string): Decimal => decimal(text) ?? ZERO
 /** Is there money, where does it go, is something wrong? */
 export default function OverviewPage() {
   const t = useT('overview')
-  const q = useQuery({
-    queryKey: ['overview'],
-    queryFn: ({ signal }) => get('/api/overview', { signal }),
-    staleTime: 15_000,
-  })
-  useRenewed(['calls', 'money', 'keys', 'jobs'], ['overview'])
+  const q = useQuery(getOverview())
+  useRenewed(['calls', 'money', 'keys', 'jobs'], [getOverview])
   const v = q.data?.data
   return (
     <Page>

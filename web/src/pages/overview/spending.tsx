@@ -1,7 +1,8 @@
 /** What was spent by day and by what: 30 days by model come with the page, other periods and groups are asked for. */
 import { useQuery } from '@tanstack/react-query'
-import { get, type Reply } from '../../api/client'
+import type { Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
+import { getUsage } from '../../api/operations'
 import {
   approximately,
   compare,
@@ -91,11 +92,10 @@ export function Spending({ v }: { v: Overview }) {
   const of = { ...activity.read({}), period: { days: view.days }, group: view.group }
   const query = asked(of)
   const q = useQuery({
-    queryKey: ['usage', 'overview', query],
-    queryFn: ({ signal }) => get('/api/usage', { query: { ...query, bucket: 'day', limit: BARS }, signal }),
+    ...getUsage({ query: { ...query, bucket: 'day', limit: BARS } }),
     enabled: own,
   })
-  useRenewed(['calls'], ['usage', 'overview'], { every: 10_000 })
+  useRenewed(['calls'], [getUsage], { every: 10_000 })
   const s: Spent | undefined = own ? q.data?.data : spentOf(v)
   const label = (x: Spent['series'][number]) =>
     view.group === 'model' ? x.key || a('nameless') : word(view.group, x.key, x.label)

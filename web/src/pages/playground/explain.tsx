@@ -12,7 +12,7 @@ export default function Explain({ body, onClose }: { body: Request; onClose: () 
   const t = useT('playground')
   const { prepared } = useCatalog()
   const { data, error, refetch } = useQuery({
-    queryKey: ['explain', body],
+    queryKey: ['explainRoute', body],
     queryFn: ({ signal }) =>
       post('/api/v1/route/explain' as '/v1/route/explain', { body: body as never, signal }),
     staleTime: 0,

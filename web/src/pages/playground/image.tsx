@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { get, send } from '../../api/client'
+import { send } from '../../api/client'
 import type { Me } from '../../api/query'
+import { listProviders } from '../../api/operations'
 import { decimal, duration, money, perToken, plain, price, times } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -82,13 +83,10 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
   const [sheet, setSheet] = useState(false)
   const [code, setCode] = useState(false)
   const { data: offers } = useQuery({
-    queryKey: ['providers', model.id],
-    queryFn: ({ signal }) =>
-      get('/v1/models/{vendor}/{model}/providers', {
-        path: { vendor: model.id.split('/')[0]!, model: model.id.split('/').slice(1).join('/') },
-        signal,
-        quiet: true,
-      }),
+    ...listProviders({
+      path: { vendor: model.id.split('/')[0]!, model: model.id.split('/').slice(1).join('/') },
+      quiet: true,
+    }),
     staleTime: 300_000,
   })
   const n = s.count.trim() === '' ? 1 : Number(s.count)

@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { Suspense, lazy, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
 import type { Me } from '../../api/query'
+import { listChats } from '../../api/operations'
 import {
   add,
   decimal,
@@ -782,7 +783,7 @@ function HistoryDialog({
   onGone: (ids: readonly string[]) => void
 }) {
   const { data: kept, refetch } = useQuery({
-    queryKey: ['chats', person],
+    queryKey: listChats.key('of', person),
     queryFn: () => listAll(person),
     staleTime: 0,
     gcTime: 0,

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { ApiError, get, remove, send } from '../../api/client'
+import { ApiError, remove, send } from '../../api/client'
 import { queries, type Me } from '../../api/query'
 import {
   ZERO,
@@ -24,6 +24,7 @@ import { Link } from '../../ui/link'
 import { Level, Tag } from '../../ui/marks'
 import { Money, When } from '../../ui/values'
 import type { Reply } from '../../api/client'
+import { listJobs, listVideoModels } from '../../api/operations'
 import type { Model } from '../catalog/filter'
 import { save } from './attach'
 import { Composer } from './composer'
@@ -46,10 +47,7 @@ interface Settings {
 const unset: Settings = { duration: '', resolution: '', ratio: '', size: '', audio: false, seed: '' }
 const kinds = ['image'] as const,
   nothing = [] as const
-const jobsQuery = {
-  queryKey: ['jobs', 'video'],
-  queryFn: ({ signal }: { signal: AbortSignal }) => get('/api/jobs', { query: { limit: 20 }, signal }),
-}
+const jobsQuery = listJobs({ query: { limit: 20 } })
 
 /** Rubles of a second by the rules of the catalog: the first that fits holds, and where none does, the dearest. */
 export function perSecond(
@@ -123,8 +121,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
   const [sending, setSending] = useState(false)
   const [error, setError] = useState<ApiError | null>(null)
   const { data: facts } = useQuery({
-    queryKey: ['videos', 'models'],
-    queryFn: ({ signal }) => get('/v1/videos/models', { signal, quiet: true }),
+    ...listVideoModels({ quiet: true }),
     staleTime: 300_000,
   })
   const {

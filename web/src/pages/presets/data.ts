@@ -1,6 +1,5 @@
 /** Presets as the API has them, and as forms have them. What a form has no field for is kept as JSON. */
-import { get, type Reply } from '../../api/client'
-import { queries } from '../../api/query'
+import type { Reply } from '../../api/client'
 import { efforts, readSchema, readTools, unset, type Settings } from '../playground/stream'
 
 export type Row = Reply<'/api/presets'>['data'][number]
@@ -12,11 +11,6 @@ export type Said = Pick<
 >
 type Values = { readonly [name: string]: unknown }
 
-export const listQuery = {
-  queryKey: ['presets'],
-  queryFn: ({ signal }: { signal: AbortSignal }) => get('/api/presets', { signal }),
-}
-export const renew = () => queries.invalidateQueries({ queryKey: ['presets'] })
 /** A name for a preset from what a chat was about; '' where nothing of it can be in one. */
 export const nameFrom = (title: string) =>
   title

@@ -8,13 +8,14 @@ import { listAll, readChat } from '../playground/history'
 import { unset } from '../playground/stream'
 import { nameFrom } from './data'
 import SavePreset from './save'
+import { listChats } from '../../api/operations'
 
 export default function FromChat({ person }: { person: string }) {
   const t = useT('presets')
   const go = useGo()
   const [open, setOpen] = useState(false)
   const { data } = useQuery({
-    queryKey: ['chats', 'last', person],
+    queryKey: listChats.key('last', person),
     staleTime: 0,
     gcTime: 0,
     retry: false,

@@ -5,7 +5,8 @@ import { useParams } from '@tanstack/react-router'
 import { useId, useMemo, useState, type ReactNode } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
 import { explain } from '../../api/explain'
-import { queries } from '../../api/query'
+import { renew } from '../../api/query'
+import { getPreset, getPresetVersion, listPresets, listPresetVersions } from '../../api/operations'
 import { chatSnippets } from '../../code/snippets'
 import { dateTime } from '../../format'
 import { useT } from '../../i18n'
@@ -30,7 +31,6 @@ import {
   linesOf,
   readList,
   readObject,
-  renew,
   saidBy,
   type Form,
   type Preset,
@@ -38,17 +38,12 @@ import {
 } from './data'
 import { Used } from './presets'
 
-const forget = async (name: string) => {
-  await Promise.all([queries.invalidateQueries({ queryKey: ['preset', name] }), renew()])
-}
+const forget = () => renew(listPresets, getPreset, listPresetVersions)
 
 export default function PresetPage() {
   const t = useT('presets')
   const { name } = useParams({ strict: false }) as { name: string }
-  const { data, error, refetch } = useQuery({
-    queryKey: ['preset', name],
-    queryFn: ({ signal }) => get('/api/presets/{name}', { path: { name }, signal }),
-  })
+  const { data, error, refetch } = useQuery(getPreset({ path: { name } }))
   const crumbs = [{ label: t('title'), to: '/presets' }]
   if (error && !data)
     return (
@@ -199,7 +194,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
       path: { name: p.name },
       body: { ...saidBy(form), description: form.description.trim() || null, from_version: p.version },
     })
-    await forget(p.name)
+    await forget()
     toast(data.version === p.version ? c('saved') : t('saved', { n: data.version }))
   })
   const { error, at } = save
@@ -430,7 +425,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
               <Button
                 small
                 onClick={() => {
-                  void forget(p.name)
+                  void forget()
                 }}
               >
                 {t('readAgain')}
@@ -470,17 +465,14 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
 function Versions({ p }: { p: Preset }) {
   const t = useT('presets')
   const [showing, setShowing] = useState<number | null>(null)
-  const { data, error, refetch } = useQuery({
-    queryKey: ['preset', p.name, 'versions', p.version],
-    queryFn: ({ signal }) => get('/api/presets/{name}/versions', { path: { name: p.name }, signal }),
-  })
+  const { data, error, refetch } = useQuery(listPresetVersions({ path: { name: p.name } }))
   const restore = useAction(
     async (n: number) => {
       const { data } = await post('/api/presets/{name}/restore', {
         path: { name: p.name },
         body: { version: n },
       })
-      await forget(p.name)
+      await forget()
       toast(t('restored', { n, m: data.version }))
     },
     { failed: toastError },
@@ -562,7 +554,7 @@ function Changes({
   const [a, setA] = useState(first)
   const [b, setB] = useState(second)
   const { data, error, refetch } = useQuery({
-    queryKey: ['preset', name, 'difference', a, b],
+    queryKey: getPresetVersion.key('difference', name, a, b),
     staleTime: Infinity,
     queryFn: async ({ signal }) =>
       Promise.all(

@@ -4,7 +4,8 @@ import { useQuery } from '@tanstack/react-query'
 import { Suspense, lazy, useRef, useState } from 'react'
 import { ApiError, post, remove } from '../../api/client'
 import { said } from '../../api/explain'
-import { useMe } from '../../api/query'
+import { renew, useMe } from '../../api/query'
+import { listPresets } from '../../api/operations'
 import { loadMessages, useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Slug } from '../../ui/copy'
@@ -18,7 +19,7 @@ import { Table } from '../../ui/table'
 import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
 import { ImportButton } from '../account/import-button'
-import { goodName, listQuery, renew, type Row } from './data'
+import { goodName, type Row } from './data'
 
 const FromChat = lazy(() =>
   Promise.all([import('./from-chat'), loadMessages(['playground'])]).then(([m]) => m),
@@ -52,7 +53,7 @@ export default function Presets() {
   const t = useT('presets')
   const me = useMe()
   const go = useGo()
-  const { data, error, refetch } = useQuery(listQuery)
+  const { data, error, refetch } = useQuery(listPresets())
   const [name, setName] = useState('')
   const [removing, setRemoving] = useState<Row | null>(null)
   const field = useRef<HTMLInputElement>(null)
@@ -60,7 +61,7 @@ export default function Presets() {
   const make = useAction(async () => {
     if (!goodName(name)) return
     await post('/api/presets', { body: { name } })
-    await renew()
+    await renew(listPresets)
     go(`/presets/${name}`)
   })
   const failed = make.error
@@ -69,7 +70,7 @@ export default function Presets() {
       await remove('/api/presets/{name}', { path: { name: p.name } })
       setRemoving(null)
       toast(t('removed', { name: p.name }))
-      await renew()
+      await renew(listPresets)
     },
     { failed: toastError },
   )

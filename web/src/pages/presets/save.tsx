@@ -3,6 +3,8 @@ import { useAction } from '../../api/action'
 import { useState } from 'react'
 import { ApiError, get, post, put } from '../../api/client'
 import { explain, said } from '../../api/explain'
+import { listPresets } from '../../api/operations'
+import { renew } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Field, Input } from '../../ui/field'
@@ -10,7 +12,7 @@ import { useGo } from '../../ui/link'
 import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
 import type { Settings } from '../playground/stream'
-import { goodName, renew, saidBy } from './data'
+import { goodName, saidBy } from './data'
 
 /** `onSaved` instead of the message that it is saved. */
 export default function SavePreset({
@@ -41,7 +43,7 @@ export default function SavePreset({
         },
       })
     else await post('/api/presets', { body: { name, ...body } })
-    await renew()
+    await renew(listPresets)
     onClose()
     if (onSaved) onSaved(name)
     else toast(t('presetSaved', { name }), { label: t('presetOpen'), run: () => go(`/presets/${name}`) })

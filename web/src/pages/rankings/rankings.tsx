@@ -1,7 +1,8 @@
 /** /rankings: which models are used most here. Places and whole percent alone: nothing of a single account can be seen. */
 import { useQuery } from '@tanstack/react-query'
-import { ApiError, get, type Reply } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
 import { useMe } from '../../api/query'
+import { getRankings } from '../../api/operations'
 import { integer, percent, period } from '../../format'
 import { useT } from '../../i18n'
 import { Segmented } from '../../ui/controls'
@@ -28,8 +29,7 @@ export default function RankingsPage() {
   const me = useMe()
   const [{ range }, set] = usePageSearch(shape)
   const q = useQuery({
-    queryKey: ['rankings', range],
-    queryFn: ({ signal }) => get('/api/rankings', { query: { range }, signal, quiet: true }),
+    ...getRankings({ query: { range }, quiet: true }),
     enabled: me !== undefined,
     staleTime: 300_000,
     retry: (n, e) => n < 5 && e instanceof ApiError && e.status === 503,

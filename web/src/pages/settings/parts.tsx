@@ -1,7 +1,6 @@
 /** What the pages of the settings share. */
 import type { ReactNode } from 'react'
-import { renew as again } from '../../api/operation'
-import { meQuery, queries } from '../../api/query'
+import { meQuery, queries, renew as again } from '../../api/query'
 import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
 import { Link } from '../../ui/link'

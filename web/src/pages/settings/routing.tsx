@@ -477,7 +477,7 @@ function usePlan(wished: string | null) {
   const [chosen, setChosen] = useState(() => remembered(MODEL))
   const model = models.find((m) => m.id === chosen) ?? models[0]
   const query = useQuery({
-    queryKey: ['preferences', 'explain', model?.id, asked],
+    queryKey: getPreferences.key('explain', model?.id, asked),
     enabled: model !== undefined && asked !== null,
     placeholderData: keepPreviousData,
     staleTime: 10_000,

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query'
-import { ApiError, get, type Reply } from '../../api/client'
+import { ApiError, type Reply } from '../../api/client'
 import { integer, percent, seconds, time } from '../../format'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
+import { getStatus } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
@@ -22,14 +23,13 @@ export default function StatusPage() {
   const t = useT('status')
   const me = useMe()
   const q = useQuery({
-    queryKey: ['status'],
-    queryFn: ({ signal }) => get('/api/status', { signal, quiet: true }),
+    ...getStatus({ quiet: true }),
     refetchInterval: 60_000,
     staleTime: 30_000,
   })
   const s = q.data
   const off = q.error instanceof ApiError && q.error.status === 404
-  useRenewed(['status'], ['status'], { on: Boolean(me?.user) && s !== undefined && !off })
+  useRenewed(['status'], [getStatus], { on: Boolean(me?.user) && s !== undefined && !off })
   const rows = s && [...s.providers].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
   const state = (p: Provider) => (
     <State tone={tones[p.state] ?? 'plain'}>{t.or(`state_${p.state}`, p.state)}</State>

@@ -1,9 +1,10 @@
 import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState, type ReactNode } from 'react'
-import { get, post, type Reply } from '../../api/client'
+import { post, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { meQuery, queries, useMe } from '../../api/query'
+import { getSetup } from '../../api/operations'
 import { chatSnippets } from '../../code/snippets'
 import { list, money } from '../../format'
 import { useT } from '../../i18n'
@@ -38,13 +39,13 @@ export default function Welcome() {
   const t = useT('welcome')
   const me = useMe()
   const setup = useQuery({
-    queryKey: ['setup', me?.user?.id ?? null],
-    queryFn: ({ signal }) => get('/api/setup', { signal, quiet: true }),
+    ...getSetup({ quiet: true }),
+    queryKey: getSetup.key(me?.user?.id ?? null),
     enabled: me !== undefined,
     refetchInterval: me?.user ? 5000 : 2000,
     staleTime: 0,
   })
-  useRenewed(['calls', 'keys', 'money'], ['setup'], { every: 1_000, on: Boolean(me?.user) })
+  useRenewed(['calls', 'keys', 'money'], [getSetup], { every: 1_000, on: Boolean(me?.user) })
   const [way, setWay] = useState<Way>('well')
   const [round, setRound] = useState(1)
   const data = setup.data
