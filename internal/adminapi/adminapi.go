@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir/internal/accountapi"
+	"weir/internal/catalog"
 	"weir/internal/console"
 	"weir/internal/invoice"
 	"weir/internal/operation"
@@ -19,6 +20,9 @@ type Deps struct {
 	Console     *console.Console
 	Accounts    Accounts
 	Corrections Corrections
+	Test        Tester
+	// KeyVariables are the environment variables that may hold a provider's key, and whether it needs one and has none.
+	KeyVariables func(*catalog.Provider) (variables []string, missing bool)
 
 	// Of has what the pages of an account are made of: operators see the same of others.
 	Of accountapi.Deps
@@ -30,5 +34,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d.Editor), rateRoutes(d.Editor), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -70,11 +70,15 @@ type AdminProvider struct {
 	BaseURL    *string         `json:"base_url"`
 	DataPolicy string          `json:"data_policy"`
 	APIKey     *ProviderSecret `json:"api_key"`
+	Variables  []string        `json:"key_variables"` // environment variables that may hold its key; empty where none is known
+	KeyMissing bool            `json:"key_missing"`   // it is one that needs a key, and has none
+	Models     int             `json:"models"`        // that are served by it
 	Written
 }
 
-func providerOf(v *edit.ProviderView) AdminProvider {
+func (o catalogOperations) providerOf(b *edit.Built, v *edit.ProviderView) AdminProvider {
 	p := AdminProvider{
+		Variables: []string{}, Models: b.Snapshot.ModelsOf(v.ID),
 		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL),
 		DataPolicy: string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)), Written: writtenOf(v.Row),
 	}
@@ -86,6 +90,8 @@ func providerOf(v *edit.ProviderView) AdminProvider {
 	case v.Key != "":
 		p.APIKey = &ProviderSecret{Source: "configuration"}
 	}
+	variables, missing := o.KeyVariables(&v.Provider)
+	p.Variables, p.KeyMissing = append(p.Variables, variables...), missing
 	return p
 }
 
@@ -208,7 +214,10 @@ type listEndpoints struct {
 	Limit    int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it
 }
 
-type catalogOperations struct{ Editor }
+type catalogOperations struct {
+	Editor
+	KeyVariables func(*catalog.Provider) (variables []string, missing bool)
+}
 
 func (o catalogOperations) show(ctx context.Context, c *operation.Call, _ *operation.None) (out AdminCatalog, err error) {
 	b, err := o.Built(ctx)
@@ -260,7 +269,7 @@ func (o catalogOperations) providers(ctx context.Context, _ *operation.Call, _ *
 	}
 	out.Data = make([]AdminProvider, len(b.Providers))
 	for i := range b.Providers {
-		out.Data[i] = providerOf(&b.Providers[i])
+		out.Data[i] = o.providerOf(b, &b.Providers[i])
 	}
 	return out, nil
 }
@@ -287,12 +296,12 @@ func (o catalogOperations) endpoints(ctx context.Context, _ *operation.Call, in 
 	return out, nil
 }
 
-func provider(b *edit.Built, id string) (out operation.Data[AdminProvider], err error) {
+func (o catalogOperations) provider(b *edit.Built, id string) (out operation.Data[AdminProvider], err error) {
 	v := b.Provider(id)
 	if v == nil {
 		return out, fault.New(fault.NotFound, "adminapi.provider", "There is no such provider.")
 	}
-	out.Data = providerOf(v)
+	out.Data = o.providerOf(b, v)
 	return out, nil
 }
 
@@ -320,8 +329,8 @@ func (o catalogOperations) remove(ctx context.Context, c *operation.Call, k edit
 	return operation.Deleted{}, err
 }
 
-func catalogRoutes(e Editor) []operation.Operation {
-	o := catalogOperations{e}
+func catalogRoutes(d Deps) []operation.Operation {
+	o := catalogOperations{d.Editor, d.KeyVariables}
 	return append([]operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/catalog", ID: "getAdminCatalog", Access: operation.Operating, Tag: "administration",
@@ -349,7 +358,7 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return provider(b, id)
+			return o.provider(b, id)
 		}),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/providers/{id}", ID: "getAdminProvider", Access: operation.Operating, Tag: "administration",
@@ -359,7 +368,7 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return provider(b, in.ID)
+			return o.provider(b, in.ID)
 		}),
 		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/admin/providers/{id}", ID: "changeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",
@@ -369,7 +378,7 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return provider(b, id)
+			return o.provider(b, id)
 		}),
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/admin/providers/{id}", ID: "removeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",

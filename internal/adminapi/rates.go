@@ -111,8 +111,8 @@ func (o catalogOperations) setRate(ctx context.Context, c *operation.Call, in *r
 	return o.rates(ctx, c, nil)
 }
 
-func rateRoutes(e Editor) []operation.Operation {
-	o := catalogOperations{e}
+func rateRoutes(d Deps) []operation.Operation {
+	o := catalogOperations{Editor: d.Editor}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/rates", ID: "listAdminRates", Access: operation.Operating, Tag: "administration",

@@ -143,7 +143,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.slog = slog.New(hinting{handler, x.hint})
 	tune(cfg.Runtime, g.slog)
 
-	ring, err := cfg.Ring(os.LookupEnv)
+	ring, err := masterKeys(cfg, cfg.Store.DSN.Postgres() && !x.demo, g.slog)
 	if err != nil {
 		return g, err
 	}

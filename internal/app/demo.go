@@ -53,16 +53,6 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	if err != nil {
 		return err
 	}
-	if ring, err := cfg.Ring(os.LookupEnv); err != nil {
-		return err
-	} else if ring == nil {
-		if overlay["secrets.master_key_file"], err = demoMasterKey(o.Data); err != nil {
-			return err
-		}
-		if cfg, err = load(); err != nil {
-			return err
-		}
-	}
 	listener, err := listenDemo(o.Listen)
 	if err != nil {
 		return err

@@ -1,12 +1,6 @@
 package app
 
 import (
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"time"
 
 	"weir/internal/catalog"
@@ -71,19 +65,4 @@ func demoVideos(cfg *config.Config) {
 	for _, list := range []*[]string{&cfg.Fetch.AllowProviderMedia, &cfg.Fetch.AllowCallbacks} {
 		*list = append(*list, "127.0.0.0/8", "localhost")
 	}
-}
-
-// demoMasterKey returns the path of the file with the key that encrypts the demo's secrets, such as those that sign events. The first start
-// makes it, in the data directory.
-func demoMasterKey(dataDir string) (path string, err error) {
-	path = filepath.Join(dataDir, "master.key")
-	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
-		return path, err
-	}
-	if err := makeDataDir(dataDir); err != nil {
-		return "", err
-	}
-	var key [32]byte
-	_, _ = rand.Read(key[:]) // never fails
-	return path, os.WriteFile(path, []byte(hex.EncodeToString(key[:])+"\n"), 0o600)
 }

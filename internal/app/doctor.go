@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
 	"weir/internal/certificate"
 	"weir/internal/config"
@@ -301,6 +302,9 @@ func (d *Doctor) people(ctx context.Context, o *Admin) {
 		d.say(Weak, "secrets", "set secrets.master_key_file (openssl rand -hex 32)", "there is no master key: providers' keys cannot be kept in the database, and webhooks are not signed")
 	} else {
 		d.good("secrets", "there is a master key")
+		if _, err := os.Stat(d.cfg.OwnMasterKey()); err == nil {
+			d.readable("secrets", d.cfg.OwnMasterKey())
+		}
 		if d.cfg.Sealing.MasterKeyFile != "" {
 			d.readable("secrets", append([]string{d.cfg.Sealing.MasterKeyFile}, d.cfg.Sealing.PreviousKeyFiles...)...)
 		}
@@ -349,6 +353,20 @@ func (d *Doctor) journal() {
 	}
 }
 
+// keyless are the declared providers that need a key and have none: calls to them would fail.
+func keyless(b *edit.Built) (list []Finding) {
+	for i := range b.Providers {
+		v := &b.Providers[i]
+		if variables, missing := builtin.KeyVariables(&v.Provider); missing && v.On && v.Origin == edit.FromFile {
+			list = append(list, Finding{
+				Part: "provider " + v.ID, What: fmt.Sprintf("it is declared at %s and has no key", v.Where),
+				Do: fmt.Sprintf("set %s, or api_key in its declaration", strings.Join(variables, " or ")),
+			})
+		}
+	}
+	return list
+}
+
 // catalog examines models, prices and the rate.
 func (d *Doctor) catalog(b *edit.Built) {
 	models, dollars := 0, false
@@ -359,8 +377,11 @@ func (d *Doctor) catalog(b *edit.Built) {
 	for _, left := range b.Left {
 		d.say(Weak, "catalog", "weir catalog endpoint list", "left out: %s", left)
 	}
+	for _, f := range keyless(b) {
+		d.say(Weak, f.Part, f.Do, "%s", f.What)
+	}
 	if models == 0 {
-		d.say(Bad, "catalog", "set the key of a known provider, such as OPENAI_API_KEY, or declare one: docs/configuration.md", "no model is served")
+		d.say(Bad, "catalog", "connect a provider in the browser (/admin/providers), set the key of a known one, such as OPENAI_API_KEY, or declare one: docs/configuration.md", "no model is served")
 		return
 	}
 	d.good("catalog", "%d models are served", models)

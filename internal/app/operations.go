@@ -1,11 +1,14 @@
 package app
 
 import (
+	"context"
 	"slices"
 	"time"
 
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
+	"weir/internal/catalog/builtin"
+	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/operation"
 	"weir/internal/view"
@@ -23,7 +26,7 @@ func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []o
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),
-		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Console: g.console, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices}),
+		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Console: g.console, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Test: g.testProvider, KeyVariables: builtin.KeyVariables}),
 	)
 }
 
@@ -47,4 +50,29 @@ func (g *Gateway) statusTag(now func() time.Time) func() string {
 		}
 		return shown.Tag()
 	}
+}
+
+// longestProviderTest bounds the test of a provider in the browser, where a person waits for it.
+const longestProviderTest = 2 * time.Minute
+
+// testProvider calls a provider of the current catalog.
+func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.ProviderTest, error) {
+	ctx, stop := context.WithTimeout(ctx, longestProviderTest)
+	defer stop()
+	list := []adminapi.ProviderTest{}
+	err := testProvider(ctx, g.cfg, g.catalog.Load(), id, false, func(t Trial) bool {
+		one := adminapi.ProviderTest{
+			Type: t.Type, Address: t.Address, Model: accountapi.OrNull(t.Model), Credential: t.Key, Skipped: accountapi.OrNull(t.Skipped), Took: t.Took.Milliseconds(),
+			Wrong: accountapi.OrNull(t.Wrong), Detail: accountapi.OrNull(t.Detail), Advice: append([]string{}, t.Advice...),
+		}
+		if t.Usage != nil && t.Usage.Prompt.Reported {
+			one.Tokens = new(t.Usage.Prompt.N + t.Usage.Completion.N)
+		}
+		list = append(list, one)
+		return t.Wrong != wrongAddress && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike
+	})
+	if err != nil {
+		return nil, fault.New(fault.NotFound, "app.testProvider", "This provider serves no model yet: give it a key first.").Because(err)
+	}
+	return list, nil
 }

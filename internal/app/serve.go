@@ -48,8 +48,13 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	}
 	g.offerSetup(ctx)
 	if len(g.catalog.Load().Models()) == 0 {
-		g.slog.Warn("there is no model to serve, because no provider has a key: set the variable of one, such as OPENAI_API_KEY, and start again, " +
-			"or declare a provider of your own; weir doctor says what else is missing")
+		g.slog.Warn("there is no model to serve, because no provider has a key: connect one in the browser, under /admin/providers, or set the variable of one, " +
+			"such as OPENAI_API_KEY, and start again; weir doctor says what else is missing")
+	}
+	if b, err := g.editor.Built(ctx); err == nil {
+		for _, f := range keyless(b) {
+			g.slog.Warn(f.What, "part", f.Part, "remedy", f.Do)
+		}
 	}
 	if users, err := g.store.Accounts.ListUsers(ctx); err == nil && len(users) == 0 {
 		g.slog.Warn("there are no users yet; create the first one with its keys: weir user bootstrap NAME")

@@ -54,35 +54,52 @@ func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool
 	if err != nil {
 		return err
 	}
+	return testProvider(ctx, cfg, b.Snapshot, id, costly, func(t Trial) bool {
+		done(t)
+		return true
+	})
+}
+
+// testProvider is TestProvider for a provider of a catalog, until done wants no more.
+
+func testProvider(ctx context.Context, cfg config.Config, snap *catalog.Snapshot, id string, costly bool, done func(Trial) bool) error {
 	byType := map[string][]*catalog.Endpoint{}
-	for _, m := range b.Snapshot.Models() {
+	secrets := cfg.Secrets()
+	for _, m := range snap.Models() {
 		for _, ep := range m.Endpoints {
 			if ep.Provider.ID == id {
 				byType[m.Type] = append(byType[m.Type], ep)
+				secrets = append(append(secrets, ep.Provider.Key), ep.Provider.Keys...) // what a server repeats of a key is not shown
 			}
 		}
 	}
 	if len(byType) == 0 {
-		return noProvider(b.Snapshot, id)
+		return noProvider(snap, id)
 	}
 	types := make([]string, 0, len(byType))
 	for t := range byType {
 		types = append(types, t)
 	}
 	slices.SortFunc(types, func(x, y string) int { return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y)) })
-	t := tester{cfg: cfg, redactor: redact.New(cfg.Secrets()...)}
+	t := tester{cfg: cfg, redactor: redact.New(secrets...)}
 	for _, kind := range types {
 		endpoints := byType[kind]
 		switch {
 		case kind == catalog.TypeVideo:
-			done(skipped(endpoints[0], "a video costs too much for a test"))
+			if !done(skipped(endpoints[0], "a video costs too much for a test")) {
+				return nil
+			}
 			continue
 		case kind == catalog.TypeImage && !costly:
-			done(skipped(endpoints[0], "an image is not cheap; --all makes one"))
+			if !done(skipped(endpoints[0], "an image is not cheap; --all makes one")) {
+				return nil
+			}
 			continue
 		}
 		for _, one := range credentials(endpoints[0].Provider) {
-			done(t.endpoints(ctx, endpoints, one))
+			if !done(t.endpoints(ctx, endpoints, one)) {
+				return nil
+			}
 		}
 	}
 	return nil

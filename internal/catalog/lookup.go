@@ -53,6 +53,16 @@ func (s *Snapshot) Aliases() map[*Model][]string {
 	return all
 }
 
+// ModelsOf is how many models a provider serves.
+func (s *Snapshot) ModelsOf(provider string) (n int) {
+	for _, m := range s.ordered {
+		if slices.ContainsFunc(m.Endpoints, func(e *Endpoint) bool { return e.Provider.ID == provider }) {
+			n++
+		}
+	}
+	return n
+}
+
 // Models lists all models in slug order. The slice is shared: do not change it.
 func (s *Snapshot) Models() []*Model { return s.ordered }
 

@@ -2,8 +2,11 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"weir/internal/catalog/builtin"
@@ -74,7 +77,11 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 // masterKeyVariable may hold the master key itself.
 const masterKeyVariable = "WEIR_MASTER_KEY"
 
-// Ring returns the master keys, nil if none is configured. It refuses a key file that users other than its owner may read.
+// OwnMasterKey is the file in the data directory with the master key that a node has made for itself, because none is configured.
+func (c *Config) OwnMasterKey() string { return filepath.Join(c.DataDir, "master.key") }
+
+// Ring returns the master keys, nil if there is none. Without a configured one it is the node's own; beside a configured one, that still decrypts
+// what was encrypted before. It refuses a key file that users other than its owner may read.
 func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 	var texts []string
 	text, set := env(masterKeyVariable)
@@ -91,6 +98,13 @@ func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 			return nil, fmt.Errorf("secrets.master_key_file: %w", err)
 		}
 		texts = append(texts, secret.Reveal())
+	}
+	own, err := readSecretFile(c.OwnMasterKey())
+	switch {
+	case err == nil && !slices.Contains(texts, own.Reveal()):
+		texts = append(texts, own.Reveal())
+	case err != nil && !errors.Is(err, fs.ErrNotExist) && len(texts) == 0:
+		return nil, fmt.Errorf("the master key of this node: %w", err)
 	}
 	if len(texts) == 0 {
 		return nil, nil

@@ -13,6 +13,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
@@ -69,7 +70,7 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		t.Fatal(err)
 	}
 	return func(d *httpapi.Deps) {
-		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil)}))
+		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil), KeyVariables: builtin.KeyVariables}))
 	}
 }
 

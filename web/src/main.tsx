@@ -9,7 +9,13 @@ import { loadMessages, startLanguage } from './i18n'
 import { router } from './router'
 
 // The link of the first administrator leads here; its token goes on to the form's own page, and nothing else sees it.
-if (location.pathname === '/welcome' && location.hash.length > 10) location.replace('/setup' + location.hash)
+// Pasted into a tab that has the page open already, it changes the hash alone.
+const toSetup = () => {
+  if (location.pathname === '/welcome' && location.hash.length > 10)
+    location.replace('/setup' + location.hash)
+}
+toSetup()
+addEventListener('hashchange', toSetup)
 
 startLanguage(document.documentElement.lang)
 void queries.prefetchQuery(meQuery)

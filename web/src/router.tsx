@@ -1,27 +1,52 @@
-import { createRootRoute, createRoute, createRouter, redirect, type AnyRoute } from '@tanstack/react-router'
-import { meQuery, queries } from './api/query'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  notFound,
+  redirect,
+  type AnyRoute,
+} from '@tanstack/react-router'
+import { meQuery, queries, type Me } from './api/query'
+import { loadMessages } from './i18n'
 import { accountPages } from './routes/account'
-import { makeRoute } from './routes/page'
+import { adminPages } from './routes/admin'
+import { makeRoute, type PageRoute } from './routes/page'
 import { hasPage } from './routes/paths'
 import { playgroundPages } from './routes/playground'
 import { publicPages } from './routes/public'
 import { AccountFrame } from './shell/account-frame'
+import { AdminFrame } from './shell/admin-frame'
 import { Crashed, NotFound } from './shell/errors'
 import { Shell } from './shell/shell'
 
-const pages = [...publicPages, ...accountPages, ...playgroundPages]
+const pages = [...publicPages, ...accountPages, ...playgroundPages, ...adminPages]
+
+/** Who is signed in. A visitor is taken to the sign-in, and from there back. */
+async function signedIn(href: string): Promise<Me> {
+  const me = await queries.ensureQueryData(meQuery)
+  if (!me.user) {
+    window.location.assign(`/sign-in?to=${encodeURIComponent(href)}`)
+    await new Promise(() => {})
+  }
+  return me
+}
 
 const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Crashed })
 const account = createRoute({
   getParentRoute: () => root,
   id: 'account',
   component: AccountFrame,
+  beforeLoad: ({ location }) => signedIn(location.href),
+})
+/** Who runs the gateway. Others learn nothing of these pages. */
+const admin = createRoute({
+  getParentRoute: () => root,
+  id: 'admin',
+  component: AdminFrame,
   beforeLoad: async ({ location }) => {
-    const me = await queries.ensureQueryData(meQuery)
-    if (!me.user) {
-      window.location.assign(`/sign-in?to=${encodeURIComponent(location.href)}`)
-      await new Promise(() => {})
-    }
+    const me = await signedIn(location.href)
+    if (!me.operator) throw notFound()
+    await loadMessages(['admin'])
   },
 })
 const home = createRoute({
@@ -39,11 +64,13 @@ const home = createRoute({
     })
   },
 })
-const inFrame = pages.filter((p) => p.frame === 'account')
+const within = (frame: AnyRoute, name: PageRoute['frame']) =>
+  frame.addChildren(pages.filter((p) => p.frame === name).map((p) => makeRoute(() => frame, p)))
 const tree = root.addChildren([
   home,
-  ...pages.filter((p) => p.frame !== 'account').map((p) => makeRoute(() => root, p)),
-  account.addChildren(inFrame.map((p) => makeRoute(() => account as unknown as AnyRoute, p))),
+  ...pages.filter((p) => (p.frame ?? 'plain') === 'plain').map((p) => makeRoute(() => root, p)),
+  within(account as unknown as AnyRoute, 'account'),
+  within(admin as unknown as AnyRoute, 'admin'),
 ] as AnyRoute[])
 
 /** Query strings are plain names and texts; nothing is encoded as JSON. */

@@ -144,6 +144,13 @@ func Providers() []Provider {
 	return list
 }
 
+// KeyVariables are the environment variables that may hold the key of a built-in provider, and whether p is such a provider and has no key. There
+// are none for one that needs no key or is not built in.
+func KeyVariables(p *catalog.Provider) (variables []string, missing bool) {
+	known, _ := Named(p.ID)
+	return known.KeyVariables, len(known.KeyVariables) > 0 && p.Key == "" && len(p.Keys) == 0 && len(p.Headers) == 0
+}
+
 // Rate is how dollars become rubles, with the name that each charge keeps.
 type Rate struct {
 	money.Rate

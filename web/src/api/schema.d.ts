@@ -3058,6 +3058,26 @@ export interface paths {
         patch: operations["changeAdminEndpoint"];
         trace?: never;
     };
+    "/api/admin/providers/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a provider once for each type of model and each of its keys, and say what is wrong
+         * @description Images and videos are not made. The provider bills a few tokens. Where a setting mends what is wrong, it was tried, and the advice names it.
+         */
+        post: operations["testAdminProvider"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/rates": {
         parameters: {
             query?: never;
@@ -5833,8 +5853,8 @@ export interface components {
          * @enum {string}
          */
         AnswerSchema: "lenient" | "strict";
-        NewProvider: components["schemas"]["ProviderChange"] & Record<string, never>;
-        NewEndpoint: components["schemas"]["EndpointChange"] & Record<string, never>;
+        NewProvider: components["schemas"]["ProviderChange"] & unknown;
+        NewEndpoint: components["schemas"]["EndpointChange"] & unknown;
         /** @description What is stored of an account's content, for how long, and how much of it there is. */
         AccountData: {
             /**
@@ -6057,6 +6077,12 @@ export interface components {
             base_url: string | null;
             data_policy: string;
             api_key: components["schemas"]["ProviderSecret"] | null;
+            /** @description Environment variables that may hold its key; empty where none is known */
+            key_variables: string[];
+            /** @description It is one that needs a key, and has none */
+            key_missing: boolean;
+            /** @description That are served by it */
+            models: number;
             /** Format: date-time */
             updated_at: string | null;
             /** @description The database's row */
@@ -8407,6 +8433,29 @@ export interface components {
              */
             at: string;
             providers: components["schemas"]["ProviderHealth"][];
+        };
+        /** @description One small call to a provider, made to see whether it works. No wallet pays for it; the provider bills the operator. */
+        ProviderTest: {
+            /** @description Of the model */
+            type: string;
+            /** @description That was called */
+            address: string;
+            /** @description That was called */
+            model: string | null;
+            /** @description Which of the provider's keys was sent, from 1; 0: it has one or none */
+            credential: number;
+            /** @description Why no call was made */
+            skipped: string | null;
+            /** @description Until the end of the answer */
+            took_ms: number;
+            /** @description Of prompt and answer together, as the provider has reported them */
+            tokens: number | null;
+            /** @enum {string|null} */
+            wrong: "address" | "key" | "model id" | "request" | "answer" | "provider" | null;
+            /** @description What the provider or the connection said */
+            detail: string | null;
+            /** @description What to do */
+            advice: string[];
         };
         /** @description A model of a ranking. */
         RankedModel: {
@@ -18187,6 +18236,43 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testAdminProvider: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ProviderTest"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

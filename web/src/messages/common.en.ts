@@ -15,6 +15,7 @@ const messages = {
   jobs: 'Jobs',
   presets: 'Presets',
   settings: 'Settings',
+  console: 'Run the gateway',
   status: 'Status',
   rankings: 'Rankings',
   chat: 'Chat',

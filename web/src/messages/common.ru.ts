@@ -17,6 +17,7 @@ export default {
   presets: 'Пресеты',
   settings: 'Настройки',
   rankings: 'Рейтинг моделей',
+  console: 'Управление шлюзом',
   status: 'Состояние',
   chat: 'Чат',
   signIn: 'Войти',

@@ -40,7 +40,10 @@ const messages = {
     'With a passkey or a password, by the link printed in the console. Another link: weir user setup',
   step_administrator_done: 'Somebody can administer this gateway.',
   step_provider: 'Connect a provider',
-  step_provider_any: 'Set a provider’s key in the environment and start Weir again; its models appear.',
+  step_provider_any: 'Paste its key; its models appear.',
+  connectText:
+    'Paste the key of a provider that you have an account with. Weir tries it on the spot and shows what you can sell.',
+  connectOthers: 'No provider is connected yet. Whoever runs this gateway does that.',
   step_provider_done: 'Served by {providers}.',
   step_key: 'Make a key',
   step_key_text: 'A key gives software a limited right to spend.',

@@ -13,8 +13,8 @@ export interface PageRoute {
   readonly areas: readonly Area[]
   /** What the page reads first, if its address needs nothing of the page's: it is on its way with the page's code */
   readonly data?: string
-  /** `account`: with the sidebar, for people who are signed in. `plain`: for everybody. */
-  readonly frame?: 'plain' | 'account'
+  /** `account`: with the sidebar, for people who are signed in. `admin`: for those who run the gateway. `plain`: for everybody. */
+  readonly frame?: 'plain' | 'account' | 'admin'
 }
 
 export function makeRoute(parent: () => AnyRoute, p: PageRoute): AnyRoute {

@@ -35,6 +35,8 @@ export const paths = [
   '/playground/audio',
   '/playground/embeddings',
   '/playground/$chat',
+  '/admin/providers',
+  '/admin/providers/$id',
 ] as const
 export type Path = (typeof paths)[number]
 

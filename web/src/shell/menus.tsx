@@ -7,7 +7,7 @@ import { Icon } from '../ui/icons'
 import { Menu, type MenuItem } from '../ui/overlay'
 import { setShortcuts, shortcutsOn } from '../ui/shortcuts'
 import { toast } from '../ui/toast'
-import { initials, settings, side } from './nav'
+import { consoleStart, initials, settings, side } from './nav'
 
 const themes: readonly Theme[] = ['system', 'light', 'dark']
 function useThemeItems(): MenuItem[] {
@@ -48,11 +48,13 @@ export function PersonMenu({
   name,
   email,
   docs,
+  operator,
   onKeys,
 }: {
   name: string
   email: string | null
   docs: boolean
+  operator: boolean
   onKeys: () => void
 }) {
   const t = useT('common')
@@ -84,7 +86,7 @@ export function PersonMenu({
       }
       items={[
         { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
-        ...[...side, settings]
+        ...[...side, settings, ...(operator ? [consoleStart] : [])]
           .filter((p) => hasPage(p.to))
           .map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
         ...(docs ? [{ label: t('docs'), icon: 'book', to: '/docs' } satisfies MenuItem] : []),

@@ -28,6 +28,13 @@ export const settings: Place = {
   icon: 'gear',
   under: '/settings',
 }
+/** The console, for those who run the gateway. */
+export const consoleStart: Place = {
+  to: '/admin/providers',
+  label: 'console',
+  icon: 'pulse',
+  under: '/admin',
+}
 export const phone: readonly Place[] = [
   { to: '/overview', label: 'overview', icon: 'home' },
   { to: '/models', label: 'models', icon: 'box' },
@@ -35,7 +42,7 @@ export const phone: readonly Place[] = [
   { to: '/calls', label: 'calls', icon: 'list' },
   { to: '/money', label: 'money', icon: 'wallet' },
 ]
-export const isAt = (p: Place, path: string) => {
+export const isAt = (p: Pick<Place, 'to' | 'under'>, path: string) => {
   const base = p.under ?? p.to
   return path === base || path.startsWith(base + '/')
 }

@@ -180,6 +180,7 @@ export function Shell() {
                   name={me.user.name}
                   email={me.user.email ?? null}
                   docs={me.features.docs}
+                  operator={me.operator}
                   onKeys={() => setKeys(true)}
                 />
               </Suspense>

@@ -9,6 +9,9 @@ import { SignIn } from './sign-in'
 const token = decodeURIComponent(location.hash.slice(1))
 if (token) history.replaceState(null, '', location.pathname + location.search)
 
+// Another link that is pasted into this tab changes what is behind the # alone.
+addEventListener('hashchange', () => location.reload())
+
 startLanguage(document.documentElement.lang)
 void loadMessages(['common', 'signin']).then(() => {
   createRoot(document.getElementById('root')!).render(

@@ -498,8 +498,11 @@ function LinkForm({
       return entered(await post('/api/auth/reset', { body: { token, password } }), onSecond)
     else if (view === 'confirm')
       await post('/api/auth/confirm', { body: { token, password, ...(name ? { name } : {}) } })
-    else if (view === 'setup') await post('/api/auth/setup', { body: { ...person, token } })
-    else await post('/api/auth/sign-up', { body: { ...person, invitation: token, locale: language } })
+    else if (view === 'setup') {
+      await post('/api/auth/setup', { body: { ...person, token } })
+      location.assign('/welcome') // the next step is a provider
+      return
+    } else await post('/api/auth/sign-up', { body: { ...person, invitation: token, locale: language } })
     leave()
   })
   const general = useGeneral(form.general)

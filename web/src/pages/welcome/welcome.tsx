@@ -116,6 +116,16 @@ export default function Welcome() {
                   </>
                 )}
                 {(ready || call?.done) && me?.user && <Arrival step={call} />}
+                {!ready && me?.user && (
+                  <div className="rounded-panel border border-line bg-surface px-5 py-4">
+                    <p className="pb-3 text-ink2">{t(me.operator ? 'connectText' : 'connectOthers')}</p>
+                    {me.operator && (
+                      <LinkButton to="/admin/providers" look="main" icon="box">
+                        {t('step_provider')}
+                      </LinkButton>
+                    )}
+                  </div>
+                )}
                 {!ready && !me?.user && (
                   <div className="flex flex-wrap gap-2">
                     {me?.features.docs && (

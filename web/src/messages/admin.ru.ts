@@ -1,0 +1,26 @@
+import type { Translation } from '../i18n'
+import type messages from './admin.en'
+
+export default {
+  nav: 'Управление шлюзом',
+  operator: 'Оператор',
+  administrator: 'Администратор',
+  back: 'Свой аккаунт',
+  now: 'Сейчас',
+  traffic: 'Трафик',
+  calls: 'Вызовы',
+  errors: 'Ошибки',
+  jobs: 'Задания',
+  supply: 'Кто отвечает',
+  providers: 'Провайдеры',
+  endpoints: 'Точки',
+  catalog: 'Модели и цены',
+  customers: 'Клиенты',
+  people: 'Люди',
+  sales: 'Продажи',
+  ledger: 'Книга',
+  reconciliation: 'Сверка',
+  installation: 'Установка',
+  audit: 'Журнал',
+  settings: 'Настройки',
+} satisfies Translation<typeof messages>

@@ -1,0 +1,17 @@
+/** Pages for those who run the gateway: operators and administrators. */
+import type { PageRoute } from './page'
+
+export const adminPages: readonly PageRoute[] = [
+  {
+    path: '/admin/providers',
+    load: () => import('../pages/admin/providers'),
+    areas: ['admin', 'providers'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/providers/$id',
+    load: () => import('../pages/admin/provider'),
+    areas: ['admin', 'providers'],
+    frame: 'admin',
+  },
+]
