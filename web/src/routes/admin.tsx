@@ -2,6 +2,7 @@
 import type { PageRoute } from './page'
 
 export const adminPages: readonly PageRoute[] = [
+  { path: '/admin', load: () => import('../pages/admin/now'), areas: ['admin', 'adminnow'], frame: 'admin' },
   {
     path: '/admin/providers',
     load: () => import('../pages/admin/providers'),

@@ -35,6 +35,7 @@ export const paths = [
   '/playground/audio',
   '/playground/embeddings',
   '/playground/$chat',
+  '/admin',
   '/admin/providers',
   '/admin/providers/$id',
 ] as const

@@ -30,7 +30,7 @@ export const settings: Place = {
 }
 /** The console, for those who run the gateway. */
 export const consoleStart: Place = {
-  to: '/admin/providers',
+  to: '/admin',
   label: 'console',
   icon: 'pulse',
   under: '/admin',
