@@ -60,13 +60,13 @@ func (o *Admin) PrintInvoice(ctx context.Context, m *invoice.Manager, name strin
 // demoInvoices makes a seller that does not exist, unless a real one is configured.
 func demoInvoices(cfg *config.Config) {
 	v := &cfg.Invoices
-	if v.Enabled || v.Seller != (config.Seller{}) {
+	if v.Enabled || v.Seller != (invoice.Seller{}) {
 		return
 	}
 	v.Enabled = true
-	v.Seller = config.Seller{
+	v.Seller = invoice.Seller{
 		Name: "ООО «Пример» (демонстрация, не оплачивайте)", INN: "0099887766", KPP: "009901001", Address: "г. Москва, ул. Примерная, д. 1", Bank: "Банк «Пример», г. Москва", BIK: "000000000",
-		Account: "40702810900000000001", CorrespondentAccount: "30101810800000000000", Director: "Примерова А. А.", Accountant: "Образцов Б. Б.",
+		Account: "40702810900000000001", Correspondent: "30101810800000000000", Director: "Примерова А. А.", Accountant: "Образцов Б. Б.",
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
+	"weir/internal/invoice"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/limit/quota"
@@ -225,32 +226,18 @@ type Receipt struct {
 
 // Invoices configures how organizations pay by bank transfer.
 type Invoices struct {
-	Enabled      bool          `yaml:"enabled"`
-	Seller       Seller        `yaml:"seller"`
-	VAT          VAT           `yaml:"vat"`
-	NumberPrefix string        `yaml:"number_prefix"`
-	ActPrefix    string        `yaml:"act_prefix"`
-	Line         string        `yaml:"line"`     // what is sold, on invoices
-	ActLine      string        `yaml:"act_line"` // what was rendered, on acts
-	Min          Decimal       `yaml:"min"`      // rubles of an invoice
-	Max          Decimal       `yaml:"max"`
-	ExpireAfter  time.Duration `yaml:"expire_after"`
-	MaxOpen      int64         `constant:"max_open"`
-	MaxPerDay    int64         `constant:"max_per_day"`
-}
-
-// Seller is who gets the money of invoices.
-type Seller struct {
-	Name                 string `yaml:"name"`
-	INN                  string `yaml:"inn"`
-	KPP                  string `yaml:"kpp"`
-	Address              string `yaml:"address"`
-	Bank                 string `yaml:"bank"`
-	BIK                  string `yaml:"bik"`
-	Account              string `yaml:"account"`
-	CorrespondentAccount string `yaml:"correspondent_account"`
-	Director             string `yaml:"director"`
-	Accountant           string `yaml:"accountant"`
+	Enabled      bool           `yaml:"enabled"`
+	Seller       invoice.Seller `yaml:"seller"`
+	VAT          VAT            `yaml:"vat"`
+	NumberPrefix string         `yaml:"number_prefix"`
+	ActPrefix    string         `yaml:"act_prefix"`
+	Line         string         `yaml:"line"`     // what is sold, on invoices
+	ActLine      string         `yaml:"act_line"` // what was rendered, on acts
+	Min          Decimal        `yaml:"min"`      // rubles of an invoice
+	Max          Decimal        `yaml:"max"`
+	ExpireAfter  time.Duration  `yaml:"expire_after"`
+	MaxOpen      int64          `constant:"max_open"`
+	MaxPerDay    int64          `constant:"max_per_day"`
 }
 
 // Web decides which pages the listener for clients serves beside the API.

@@ -39,7 +39,7 @@ func (k *checker) invoices() {
 	if !v.Enabled {
 		return
 	}
-	s := v.seller()
+	s := v.Seller
 	if err := s.Check(); err != nil {
 		e := fault.From(err)
 		k.fail("invoices.seller."+e.Param, "%s", e.Public)
@@ -62,14 +62,9 @@ func (k *checker) prefix(path, prefix string) {
 	}
 }
 
-func (i *Invoices) seller() invoice.Seller {
-	s := &i.Seller
-	return invoice.Seller{Name: s.Name, INN: s.INN, KPP: s.KPP, Address: s.Address, Bank: s.Bank, BIK: s.BIK, Account: s.Account, Correspondent: s.CorrespondentAccount, Director: s.Director, Accountant: s.Accountant}
-}
-
 // Manager is what invoices are made with. It is only called of a configuration that is valid.
 func (i *Invoices) Manager(now func() time.Time) (c invoice.Config, err error) {
-	c = invoice.Config{Now: now, Seller: i.seller(), VAT: i.VAT.rate(), Prefix: i.NumberPrefix, ActPrefix: i.ActPrefix, Line: i.Line, ActLine: i.ActLine, ExpireAfter: i.ExpireAfter, Open: int(i.MaxOpen), Day: int(i.MaxPerDay)}
+	c = invoice.Config{Now: now, Seller: i.Seller, VAT: i.VAT.rate(), Prefix: i.NumberPrefix, ActPrefix: i.ActPrefix, Line: i.Line, ActLine: i.ActLine, ExpireAfter: i.ExpireAfter, Open: int(i.MaxOpen), Day: int(i.MaxPerDay)}
 	if err = c.Seller.Check(); err != nil { // brings texts into their form
 		return c, err
 	}

@@ -41,11 +41,16 @@ type Buyer struct {
 
 // Seller is who gets the money, as configured.
 type Seller struct {
-	Name, INN, KPP, Address string
-	Bank, BIK               string
-	Account                 string // 20 digits
-	Correspondent           string // account of the bank, 20 digits
-	Director, Accountant    string // who sign; Accountant may be ""
+	Name          string `yaml:"name"`
+	INN           string `yaml:"inn"`
+	KPP           string `yaml:"kpp"`
+	Address       string `yaml:"address"`
+	Bank          string `yaml:"bank"`
+	BIK           string `yaml:"bik"`
+	Account       string `yaml:"account"`               // 20 digits
+	Correspondent string `yaml:"correspondent_account"` // of the bank, 20 digits
+	Director      string `yaml:"director"`              // signs, as the next one does
+	Accountant    string `yaml:"accountant"`            // may be ""
 }
 
 // Invoice asks for a bank transfer. Amounts are whole kopecks.

@@ -18,7 +18,7 @@ import (
 	"weir/internal/plugin/pdf"
 )
 
-var invoiceSeller = config.Seller{Name: "ООО «Плотина»", INN: "0012345673", KPP: "001201001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "000000225", Account: "40702810400000000018", CorrespondentAccount: "30101810300000000225", Director: "Иванова А. П."}
+var invoiceSeller = invoice.Seller{Name: "ООО «Плотина»", INN: "0012345673", KPP: "001201001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "000000225", Account: "40702810400000000018", Correspondent: "30101810300000000225", Director: "Иванова А. П."}
 
 type invoiceAnswer struct {
 	Data struct {
