@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { getAdminNow } from '../../api/operations'
 import type { Reply } from '../../api/client'
-import { bytes, drawnMoney, duration, integer, number, percent, seconds, time } from '../../format'
+import { bytes, duration, integer, money, number, percent, seconds, time } from '../../format'
 import { useT } from '../../i18n'
 import { Chart } from '../../ui/chart'
 import type { Column } from '../../ui/columns'
@@ -138,7 +138,7 @@ function Figures({ now }: { now: Now }) {
       <FigureBox
         label={t('sales')}
         figure={f.sales_per_minute}
-        show={(v) => t('perMinute', { amount: drawnMoney(v) })}
+        show={(v) => t('perMinute', { amount: money(String(Math.round(v * 100) / 100)) })}
         several={several}
       />
     </dl>
