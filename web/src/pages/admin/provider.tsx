@@ -209,7 +209,7 @@ function Paste({ p, onSaved, testing }: { p: Provider; onSaved: () => void; test
         <Button
           look="main"
           type="submit"
-          className="mt-[26px] self-start"
+          className="self-start md:mt-[26px]"
           disabled={key.trim() === ''}
           busy={save.busy || testing}
         >
