@@ -10,8 +10,9 @@ const (
 	Every = 5 * time.Second
 	// Window is over what time the present is measured.
 	Window = time.Minute
-	// Slot is the width of a point of the chart, and Slots is how many there are.
-	Slot  = 30 * time.Second
+	// Slot is the width of a point of the chart.
+	Slot = 30 * time.Second
+	// Slots is how many points a chart has.
 	Slots = 60
 )
 

@@ -59,15 +59,6 @@ func (o *object) texts(name string, values []string) { o.Name(name).Texts(values
 
 func (o *object) integers(name string, values []int) { o.Name(name).Ints(values) }
 
-// measured writes a figure, null where nothing was measured.
-func (o *object) measured(name string, f float64, known bool) {
-	if !known {
-		o.null(name)
-		return
-	}
-	o.figure(name, f)
-}
-
 // figure writes a measured number in few digits.
 func (o *object) figure(name string, f float64) {
 	if math.IsNaN(f) || math.IsInf(f, 0) {

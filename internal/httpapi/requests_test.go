@@ -315,6 +315,9 @@ func TestDisabledAndExpiredKeys(t *testing.T) {
 	if m := message(key); m != unauthorized {
 		t.Errorf("expired: %s", m)
 	}
+	if _, err := n.users.CreateAs(t.Context(), "Boris", apikey.Administrator, by); err != nil { // somebody must be left
+		t.Fatal(err)
+	}
 	if err := n.users.SetDisabled(t.Context(), n.first.User.ID, true, by); err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ var (
 )
 
 // actsOfOperators change something, and operators may: what is not here is for administrators.
-var actsOfOperators = []string{
+var actsOfOperators = []string{"POST /api/admin/providers/{id}/test",
 	"POST /api/admin/users/find", "POST /api/admin/users/{id}/block", "POST /api/admin/users/{id}/unblock", "PATCH /api/admin/users/{id}/keys/{hash}",
 	"POST /api/admin/users/{id}/sign-out", "POST /api/admin/users/{id}/password-link",
 }

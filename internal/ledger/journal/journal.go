@@ -29,6 +29,7 @@ const (
 )
 
 const (
+	// MaxRecordBytes is the size of the largest record.
 	MaxRecordBytes = 1 << 20
 	maxLooseBytes  = 4 << 20 // most that Add leaves unwritten
 )

@@ -29,7 +29,7 @@ func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Ti
 		if err := ledgerdb.LockWallet(t, wallet); err != nil {
 			return err
 		}
-		all, err := sqldb.ReadZones(t.Rows(sqldb.ZonesOf, wallet))
+		all, err := sqldb.ReadZones(t.Rows(sqldb.ZonesOf, wallet)) //nolint:rowserrcheck // ReadZones asks for it
 		if err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (s *Ledger) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledg
 func (s *Ledger) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
 	guards, unknown := s.guards(ctx)
 	err = s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {
-		z, err := sqldb.ReadZones(q.QueryContext(ctx, sqldb.ZonesAll))
+		z, err := sqldb.ReadZones(q.QueryContext(ctx, sqldb.ZonesAll)) //nolint:rowserrcheck // ReadZones asks for it
 		if err != nil {
 			return err
 		}
@@ -412,6 +412,7 @@ const checkSlots = `SELECT j.id FROM video_jobs j WHERE (j.ended = '') <> EXISTS
 	UNION ALL SELECT s.job FROM video_slots s WHERE NOT EXISTS (SELECT 1 FROM video_jobs j WHERE j.id = s.job) LIMIT 5`
 
 const checkJobCount = `SELECT COUNT(*) FROM video_jobs`
+
 // SumOfEntries counts the entries of the ledger and adds them up, in rubles. It reads all of them, and no writer waits for it.
 func (s *Ledger) SumOfEntries(ctx context.Context) (entries int64, sum string, err error) {
 	err = s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {

@@ -37,7 +37,7 @@ type (
 		KeepFor    time.Duration
 		Sum        int64
 
-		unstored int
+		unstored int //nolint:unused // a field that is not exported has no column
 	}
 )
 
