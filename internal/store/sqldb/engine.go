@@ -135,5 +135,5 @@ type Copier struct {
 	Renumber func(r Runner) error
 }
 
-// KindText is the kind of the rows that keep the text of calls.
+// KindText is the kind of columns that hold text.
 const KindText = "text"
