@@ -268,18 +268,22 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.catalogPages = catalogapi.New(catalogapi.Deps{
 		Catalog: g.catalog.Load, Stats: g.health, Health: g.health, Hours: g.hours, Ranks: g.rankings, Status: cfg.Web.Status, Rankings: cfg.Web.Rankings,
 	})
+	events := g.pageEvents(reports, keys)
+	notifyFrom, err := cfg.Payments.Networks()
+	if err != nil {
+		return g, err
+	}
 	operations := g.operations(accountapi.Deps{
 		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
 		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
-		Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
-	}, payments)
+		Payments: payments, NotifyFrom: notifyFrom, Events: events, Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
+	})
 	g.api = httpapi.New(httpapi.Deps{
-		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health, StatusTag: g.statusTag(now),
-		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Reports: reports, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
-		Accounts: accounts,
-		Traces:   tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
+		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Payments: payments, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

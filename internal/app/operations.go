@@ -7,21 +7,21 @@ import (
 
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
+	"weir/internal/apikey"
 	"weir/internal/catalog/builtin"
 	"weir/internal/fault"
-	"weir/internal/httpapi"
 	"weir/internal/operation"
+	"weir/internal/payment/yookassa"
+	"weir/internal/report"
 	"weir/internal/view"
 	"weir/internal/voucher"
 )
 
-// operations are those of accounts, operators and of what everybody sees. of has the parts that others use, too; payments is nil where they are off.
-func (g *Gateway) operations(of accountapi.Deps, payments *httpapi.Payments) []operation.Operation {
-	if payments != nil {
-		of.Payments = payments.Service
-	}
+// operations are those of accounts, operators and of what everybody sees. of has the parts that others use, too.
+func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.history
 	of.Docs, of.Rankings, of.DemoKey, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demoKeyText, g.slog
+	of.ReadNotice = yookassa.ReadNotice
 	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
 	return slices.Concat(
 		accountapi.Operations(of),
@@ -50,6 +50,14 @@ func (g *Gateway) statusTag(now func() time.Time) func() string {
 		}
 		return shown.Tag()
 	}
+}
+
+// pageEvents are the streams that pages follow.
+func (g *Gateway) pageEvents(reports *report.Reporter, keys *apikey.Manager) *accountapi.Events {
+	c := accountapi.DefaultEvents()
+	c.Most, c.MostByUser = g.cfg.Server.MaxEvents, g.cfg.Server.MaxEventsByUser
+	c.KeepAlive, c.Now = g.cfg.Stream.KeepAliveEvery, g.clock
+	return accountapi.NewEvents(accountapi.EventsDeps{Books: g.book, Reports: reports, Keys: keys, Videos: g.videos, Batches: g.batches, Status: g.statusTag(g.clock)}, c)
 }
 
 // longestProviderTest bounds the test of a provider in the browser, where a person waits for it.

@@ -8,7 +8,6 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/config"
-	"weir/internal/httpapi"
 	"weir/internal/money"
 	"weir/internal/payment"
 	"weir/internal/payment/yookassa"
@@ -53,19 +52,15 @@ func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease 
 	return payment.NewService(s, yookassa.New(shop), cfg), nil
 }
 
-// makePayments makes and starts what takes payments, and what the API needs of it; nil when nothing is configured.
-func (g *Gateway) makePayments() (*httpapi.Payments, error) {
+// makePayments makes and starts what takes payments; nil when nothing is configured.
+func (g *Gateway) makePayments() (*payment.Service, error) {
 	s, err := newPayments(g.store.Payments, &g.cfg.Payments, g.slog, g.book.Unlease)
 	if err != nil || s == nil {
 		return nil, err
 	}
-	from, err := g.cfg.Payments.Networks()
-	if err != nil {
-		return nil, err
-	}
 	s.Start()
 	g.onClose(func(context.Context) { s.Stop() })
-	return &httpapi.Payments{Service: s, Read: yookassa.ReadNotice, From: from}, nil
+	return s, nil
 }
 
 // payments makes what takes payments, for commands.

@@ -191,8 +191,8 @@ func sameAnswer(t *testing.T, n *node, name string, got []byte) {
 func answering(t *testing.T, now func() time.Time, registry *health.Registry, hours *health.History, calls *figures) *node {
 	return startAll(t, relayFunc(hello), nil, func(d *httpapi.Deps) {
 		d.Now, d.Stats = now, registry
-		d.Reports = report.New(calls, present{d.Ledger.(*books)})
-	}, func(a *accountapi.Deps, d *catalogapi.Deps) {
+	}, func(a *accountapi.Deps, d *catalogapi.Deps, _ *accountapi.EventsConfig) {
+		a.Reports = report.New(calls, present{a.Books.(*books)})
 		a.Health, d.Health, d.Hours, d.Status, d.Rankings = registry, registry, hours, true, true
 	})
 }

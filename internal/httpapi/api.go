@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
-	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
@@ -24,12 +23,10 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
-	"weir/internal/liveupdates"
 	"weir/internal/operation"
 	"weir/internal/ownkey"
 	"weir/internal/redact"
 	"weir/internal/relay"
-	"weir/internal/report"
 	"weir/internal/usertext"
 	"weir/internal/wire/messages"
 )
@@ -55,15 +52,17 @@ type Keys interface {
 	Delete(ctx context.Context, user, hash string, by Actor) error
 }
 
-// Accounts keeps what users set for all their keys. *account.Manager is one.
-type Accounts interface {
-	ByID(ctx context.Context, id string) (account.User, error)
-}
-
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
 type Idempotency interface {
 	// Begin claims a name; see idempotency.Manager.
 	Begin(ctx context.Context, r idempotency.Request) (*idempotency.Run, *idempotency.Entry, error)
+}
+
+// Events are the streams that pages follow. *accountapi.Events are some.
+type Events interface {
+	Followers() int64
+	// Close ends all of them: they would not end by themselves.
+	Close()
 }
 
 // Deps are the parts that an API works with. Log, Slog, Metrics, Ready, Redact, Idempotency and Heap may be nil.
@@ -71,12 +70,10 @@ type Deps struct {
 	Relay     Completer
 	Verifier  Verifier
 	Keys      Keys
-	Ledger    ledger.Reader    // the methods of Book, which flush before they read
-	Reports   *report.Reporter // nil only where the routes of pages are not used
+	Ledger    ledger.Reader // the methods of Book, which flush before they read
 	Catalog   func() *catalog.Snapshot
 	Tokens    relay.Tokens  // counts a prompt for who asks
 	Stats     listing.Stats // nil: nothing is known of any endpoint
-	StatusTag func() string // identifies the answer about the status of providers; nil: it is not shown
 	Explainer Explainer
 	Counter   Counter // asks providers how long a prompt is; nil: none is asked
 	Log       *accesslog.Log
@@ -92,7 +89,6 @@ type Deps struct {
 	People   *auth.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
-	Accounts    Accounts              // nil only where its routes are not used
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
@@ -108,10 +104,9 @@ type Deps struct {
 	Presets Presets // nil: absent
 
 	Operations []operation.Operation // of accounts and operators
+	Events     Events                // nil: nothing is followed
 
 	ProviderKeys *ownkey.Manager // nil only where its routes are not used
-
-	Payments *Payments // nil: payments are off
 
 	Traces Traces // nil: nothing is traced
 
@@ -134,7 +129,6 @@ type API struct {
 	models   *listing.Cache
 
 	exports *limit.Count // of users' files that are being read
-	watcher *liveupdates.Watcher
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
@@ -159,7 +153,6 @@ func New(d Deps, c Config) *API {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
 	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
-	a.watcher = liveupdates.New(a.mark, liveupdates.Config{Every: c.EventsEvery, Within: markWithin, All: c.MaxEvents, Each: c.MaxEventsByUser})
 	a.routes = a.declare()
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
@@ -268,8 +261,6 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*request).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
-		{Method: "GET", Pattern: "/api/events", access: management, handle: (*request).getEvents},
-		{Method: "POST", Pattern: "/api/payments/notifications", access: notifying, body: atMost(maxNotice), handle: (*request).postNotice},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},

@@ -21,7 +21,7 @@ func (x *request) authorize() error {
 	case linked:
 		return x.api.quotas.Anonymous(x.at, x.addressName())
 	case notifying:
-		if err := x.mayNotify(); err != nil {
+		if err := x.route.from(x.api.clientAddress(x.r)); err != nil {
 			return err
 		}
 		return x.api.quotas.Anonymous(x.at, x.addressName())
@@ -213,4 +213,20 @@ func (x *request) watchPeer() {
 	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.see(x.r) {
 		x.api.Slog.Warn(proxyRemedy, "address", shown(peer(x.r)))
 	}
+}
+
+// still fails when the caller of a long answer has lost the right to it: the session or the key has ended, or is no longer permitted.
+func (x *request) still() error {
+	if x.session != nil {
+		return x.api.People.Lives(x.context(), x.session)
+	}
+	text, _ := credential(x.r, x.envelope())
+	caller, err := x.api.Verifier.Verify(x.context(), text, nil)
+	if err == nil {
+		err = x.mayFrom(caller)
+	}
+	if err == nil && !caller.Management {
+		err = fault.New(fault.PermissionDenied, "httpapi.still", "This route needs a management key.")
+	}
+	return err
 }

@@ -71,9 +71,6 @@ type Config struct {
 	MemoryLimit int64       // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
 	TLS         *tls.Config // of listeners; nil: no encryption
 
-	EventsEvery time.Duration // what streams of events follow is read after this pause
-	EventsCheck time.Duration // and whether their callers may still read it
-
 	KeyTestsPerMinute int64 // of provider keys, of a user
 	HostedCalls       int64 // calls of each tool that the provider runs, that count for the rates of a key until a call without a bound of its own has ended
 
@@ -104,7 +101,7 @@ func Default() Config {
 		},
 		Streams: Streams{KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second, WriteStall: 30 * time.Second},
 		CORS:    true, ModerationVendor: "openai",
-		MaxFile: batch.Default(nil).MaxFileBytes, EventsEvery: time.Second, EventsCheck: 5 * time.Second, KeyTestsPerMinute: 5,
+		MaxFile: batch.Default(nil).MaxFileBytes, KeyTestsPerMinute: 5,
 		FreeRates: quota.Free{PerMinute: 20, PerDay: 50, PaidPerDay: 1000},
 	}
 }

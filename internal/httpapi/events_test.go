@@ -10,10 +10,11 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/catalogapi"
 	"weir/internal/fault"
-	"weir/internal/httpapi"
 )
 
 // feed is a stream of events as a client reads it.
@@ -92,8 +93,14 @@ func (f *feed) over() {
 	}
 }
 
-func quickEvents(c *httpapi.Config) {
-	c.EventsEvery, c.EventsCheck, c.KeepAliveEvery = 5*time.Millisecond, 20*time.Millisecond, 10*time.Millisecond
+// following starts a node whose streams are quick; edit may be nil.
+func following(t *testing.T, edit func(*accountapi.EventsConfig)) *node {
+	return startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, _ *catalogapi.Deps, c *accountapi.EventsConfig) {
+		c.Every, c.Check, c.KeepAlive = 5*time.Millisecond, 20*time.Millisecond, 10*time.Millisecond
+		if edit != nil {
+			edit(c)
+		}
+	})
 }
 
 func (n *node) namedKey(name string) {
@@ -106,7 +113,7 @@ func (n *node) namedKey(name string) {
 
 func TestEventsTellChangesAndWhatWasMissed(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), quickEvents)
+	n := following(t, nil)
 	f := n.feed("topics=keys,money")
 	ready := f.want("ready")
 	if at(ready, "money", "held") != "0.000000007" || at(ready, "money", "available") != "99.999999992" || at(ready, "keys", "keys") == nil {
@@ -134,7 +141,7 @@ func TestEventsTellChangesAndWhatWasMissed(t *testing.T) {
 
 func TestEventsRefuse(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), func(c *httpapi.Config) { quickEvents(c); c.MaxEvents, c.MaxEventsByUser = 3, 2 })
+	n := following(t, func(c *accountapi.EventsConfig) { c.Most, c.MostByUser = 3, 2 })
 	for query, field := range map[string]string{
 		"": "topics", "topics=": "topics", "topics=calls%2Ccalls%2Cno": "topics", "topics=status": "topics", "topics=money&after=x": "Last-Event-ID",
 		"topics=money&after=money%3A1%2C%2C": "Last-Event-ID", "topics=money&after=" + strings.Repeat("a", 300): "Last-Event-ID",
@@ -174,7 +181,7 @@ func TestEventsRefuse(t *testing.T) {
 
 func TestEventsEndWithTheRightToReadThem(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), quickEvents)
+	n := following(t, nil)
 	page := n.signIn()
 	f := n.feed("topics=money", page...)
 	f.want("ready")
@@ -204,7 +211,7 @@ func TestEventsEndWithTheRightToReadThem(t *testing.T) {
 // A node that ends does not wait for streams that have no end.
 func TestEventsEndWithTheNode(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), quickEvents)
+	n := following(t, nil)
 	f := n.feed("topics=money")
 	f.want("ready")
 	drained := make(chan error, 1)

@@ -189,7 +189,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 }
 
 // startAll is startWith with further parts of operations; operations may be nil.
-func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps), operations func(*accountapi.Deps, *catalogapi.Deps)) *node {
+func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps), operations func(*accountapi.Deps, *catalogapi.Deps, *accountapi.EventsConfig)) *node {
 	t.Helper()
 	store, err := sqlite.Open(context.Background(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
@@ -212,7 +212,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		edit(&cfg)
 	}
 	deps := httpapi.Deps{
-		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
+		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), // it stores nothing
 	}
@@ -230,13 +230,17 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	n.rankings = listing.NewRankings(deps.Catalog, deps.Now, deps.Slog)
 	if deps.Operations == nil {
 		accounts := accountapi.Deps{
-			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, Reports: deps.Reports, MostRates: cfg.MostRates(),
+			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
 			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
 		}
 		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}
+		followed := accountapi.DefaultEvents()
+		followed.Most, followed.MostByUser, followed.KeepAlive = cfg.MaxEvents, cfg.MaxEventsByUser, cfg.KeepAliveEvery
 		if operations != nil {
-			operations(&accounts, &pages)
+			operations(&accounts, &pages, &followed)
 		}
+		events := accountapi.NewEvents(accountapi.EventsDeps{Books: deps.Ledger, Reports: accounts.Reports, Keys: n.keys}, followed)
+		accounts.Events, deps.Events = events, events
 		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Of: accounts, Accounts: n.users, Corrections: corrections}))
 	}
 	n.api = httpapi.New(deps, cfg)

@@ -125,7 +125,12 @@ func (m *Metrics) watch(a *API) {
 	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { return float64(a.disk.bytes.Used()) })
 	gauge("weir_uploads", "Uploads in progress.", func() float64 { return float64(a.disk.uploads.Used()) })
 	gauge("weir_calls_in_flight", "Inference requests being answered.", func() float64 { return float64(a.quotas.InFlight()) })
-	gauge("weir_event_streams", "Streams of events that pages follow.", func() float64 { return float64(a.watcher.Followers()) })
+	gauge("weir_event_streams", "Streams of events that pages follow.", func() float64 {
+		if a.Events == nil {
+			return 0
+		}
+		return float64(a.Events.Followers())
+	})
 	gauge("weir_draining", "1 while the node ends its work.", func() float64 {
 		if a.draining.Load() {
 			return 1

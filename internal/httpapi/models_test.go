@@ -567,7 +567,9 @@ func FuzzListQuery(f *testing.F) {
 func TestRankings(t *testing.T) {
 	t.Parallel()
 	for _, open := range []bool{false, true} {
-		n := startAll(t, relayFunc(hello), nil, nil, func(a *accountapi.Deps, d *catalogapi.Deps) { a.Rankings, d.Rankings = open, open })
+		n := startAll(t, relayFunc(hello), nil, nil, func(a *accountapi.Deps, d *catalogapi.Deps, _ *accountapi.EventsConfig) {
+			a.Rankings, d.Rankings = open, open
+		})
 		anna := n.join(t, "anna@example.org", apikey.User)
 		if got := n.do("GET", "/api/rankings", "", anna...); got.StatusCode != 503 {
 			t.Errorf("before they are known: %d %s", got.StatusCode, got.body)

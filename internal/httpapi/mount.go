@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, handle: func(x *request) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -24,7 +25,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *request) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Still: x.mayStillRead, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Still: x.still, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -47,6 +48,9 @@ func (x *request) operate(o *operation.Operation) (err error) {
 		return err
 	case answer.File != nil:
 		return x.sendFile(answer.File)
+	case answer.Stream != nil:
+		x.sendStream(answer.Stream)
+		return nil
 	case answer.Kept != nil:
 		return x.send(answer.Kept)
 	case !o.HasAnswer():
@@ -55,6 +59,27 @@ func (x *request) operate(o *operation.Operation) (err error) {
 	}
 	x.writeBody(cmp.Or(c.Status, o.Status), jsonType, answer.JSON)
 	return nil
+}
+
+// sendStream answers with events, until they end, which they say themselves, or the client has gone.
+func (x *request) sendStream(s *operation.Stream) {
+	defer s.Close()
+	x.writeStreamHead(streamType)
+	if x.r.Method != http.MethodHead {
+		s.Follow(eventWriter{x})
+	}
+}
+
+// eventWriter sends each write at once.
+type eventWriter struct{ x *request }
+
+func (w eventWriter) Write(b []byte) (int, error) {
+	w.x.beforeWrite()
+	n, err := w.x.w.Write(b)
+	if w.x.sent += int64(n); err == nil {
+		err = flushed(w.x.w)
+	}
+	return n, err
 }
 
 // queryOf is the query of a request of an operation.

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
-	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/auth"
@@ -328,5 +327,4 @@ var (
 	_ Completer = (*relay.Relay)(nil)
 	_ Verifier  = (*apikey.Verifier)(nil)
 	_ Keys      = (*apikey.Manager)(nil)
-	_ Accounts  = (*account.Manager)(nil)
 )

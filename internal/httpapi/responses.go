@@ -5,7 +5,6 @@ import (
 	"context"
 	"net/http"
 	"strings"
-	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -30,10 +29,6 @@ type History interface {
 	Delete(ctx context.Context, account, id string) error
 	Cancel(ctx context.Context, account, id string) (*history.Response, error)
 	Begin(ctx context.Context, r history.Response) (*history.Run, error)
-	KeepFor() time.Duration
-	Stock(ctx context.Context, account string) (history.Stock, error)
-	Shorten(ctx context.Context, account string, keepFor time.Duration) error
-	DeleteAll(ctx context.Context, account string, by Actor) (int, error)
 }
 
 // reply is a response on its way: what is asked, and what is kept of it.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,11 +33,12 @@ type Route struct {
 	Pattern string // "/v1/keys/{hash}": a segment in braces matches any one segment, and {name}:word any that ends with :word
 
 	access   access
-	body     func(*Config) int64 // largest body; nil: it reads none
-	spooled  bool                // the body goes to disk
-	asks     bool                // it asks a provider though it reads no body
-	fresh    bool                // a session must have begun, or its person have proved who they are, a short time ago
-	envelope envelope            // of its errors
+	body     func(*Config) int64    // largest body; nil: it reads none
+	spooled  bool                   // the body goes to disk
+	asks     bool                   // it asks a provider though it reads no body
+	fresh    bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	from     func(netip.Addr) error // refuses other services by their addresses; only for notifying
+	envelope envelope               // of its errors
 	handle   func(*request) error
 	segments []string
 	metrics  *routeMetrics

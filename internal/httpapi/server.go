@@ -138,7 +138,9 @@ const (
 // an error in its stream, is settled, and cut. A cancelled ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
 	s.api.draining.Store(true)
-	s.api.watcher.Close() // its streams would not end by themselves
+	if s.api.Events != nil {
+		s.api.Events.Close()
+	}
 	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()

@@ -32,7 +32,7 @@ func watched(t *testing.T, script []health.Result, shown bool) (*node, *catalog.
 	registry := health.New(health.Default(time.Now))
 	h := health.NewHistory(registry, s.Nodes, "node", 48*time.Hour)
 	var ep *catalog.Endpoint
-	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps) {
+	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps, _ *accountapi.EventsConfig) {
 		d.Stats, d.Health, d.Hours, d.Status = registry, registry, h, shown
 		m, _, _ := d.Catalog().Resolve("acme/small")
 		ep = m.Endpoints[0]
@@ -166,7 +166,7 @@ func TestCompactCatalogIsSmall(t *testing.T) {
 		p, _, _ := registry.Admit(m.Endpoints[0], "")
 		p.End(health.Sample{Result: health.Served, Latency: time.Duration(100+7*i) * time.Millisecond, Took: 3 * time.Second, Tokens: int64(20 + i)})
 	}
-	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps) {
+	n := startAll(t, relayFunc(hello), nil, nil, func(_ *accountapi.Deps, d *catalogapi.Deps, _ *accountapi.EventsConfig) {
 		d.Catalog = func() *catalog.Snapshot { return snapshot }
 		d.Stats, d.Health = registry, registry
 	})

@@ -1,7 +1,7 @@
 // Package operation turns functions of the domain into operations of the HTTP API. One declaration says the path, who may, what is read and what
 // is answered: requests are read into the fields of one Go type, answers are written from another, and the API's description is made of both.
 //
-// A type for requests has a field for each thing that is read, with one of these tags: path and query name a parameter, json a member of the
+// A type for requests has a field for each thing that is read, with one of these tags: path, query and header name a parameter, json a member of the
 // body; body is the whole body, with the name of its schema in the description. A member with omitempty may be left out, a Maybe may be left out or null, all else must be there. A body may have no other members, and none
 // twice. Each parameter of the query may be left out, and is the zero value then.
 package operation
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"reflect"
 	"time"
@@ -46,14 +47,15 @@ type Operation struct {
 	Path    string // "/api/views/{id}": {id} is the field of the request with the tag path:"id"
 	ID      string // in the API's description, in camel case; unique
 	Access  Access
-	Fresh   bool              // a session must have begun, or its person have proved who they are, a short time ago
-	Body    int64             // largest body in bytes; 0: that of a small form
-	Form    rawjson.Limits    // of the body's JSON; zero: those of a small form
-	Asks    bool              // it asks a provider though it reads no body, and is admitted as what reads one
-	May     func(*Call) error // refuses a caller before the body is read; nil: all who have access may
-	Repeats bool              // it answers 200 instead of Status where the request had succeeded before
-	Status  int               // of a success; 0: 200
-	Cookies bool              // a success sets a cookie or takes it away
+	Fresh   bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	Body    int64                  // largest body in bytes; 0: that of a small form
+	Form    rawjson.Limits         // of the body's JSON; zero: those of a small form
+	Asks    bool                   // it asks a provider though it reads no body, and is admitted as what reads one
+	May     func(*Call) error      // refuses a caller before the body is read; nil: all who have access may
+	From    func(netip.Addr) error // refuses other services by their addresses, before anything is counted; for Notifying
+	Repeats bool                   // it answers 200 instead of Status where the request had succeeded before
+	Status  int                    // of a success; 0: 200
+	Cookies bool                   // a success sets a cookie or takes it away
 
 	// ForeignQuery is the largest query in bytes, where others than clients of this API write it: what is malformed in it is left out. 0: it is refused.
 	ForeignQuery int
@@ -61,6 +63,7 @@ type Operation struct {
 	// For the API's description. Example is the body of a request, as JSON; Media the type of an answer that is a File; Waits says when the answer is
 	// the second of an Or.
 	Tag, Summary, Description, Answer, Example, Media, Waits string
+	Events                                                   []any // of the types of what a Stream sends
 
 	in, out reflect.Type
 	plan    *plan

@@ -2,6 +2,7 @@ package operation_test
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"reflect"
 	"testing"
@@ -22,6 +23,7 @@ type part struct {
 
 type input struct {
 	ID    string                      `json:"-" path:"id"`
+	Last  string                      `json:"-" header:"X-Last"`
 	Days  int                         `json:"-" query:"days" most:"90"`
 	All   bool                        `json:"-" query:"all"`
 	Since time.Time                   `json:"-" query:"since"`
@@ -47,7 +49,7 @@ func read(query, body string) (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Query: values, Content: []byte(body)})
+	_, err = o.Serve(context.Background(), &operation.Call{Values: []string{"x1"}, Request: http.Header{"X-Last": {"7"}}, Query: values, Content: []byte(body)})
 	return got, err
 }
 
@@ -60,7 +62,7 @@ func TestRead(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	limit := money.Nano(12_500_000_000)
 	want := &input{
-		ID: "x1", Days: 7, All: true, Since: at, Name: "a", Limit: operation.Maybe[money.Nano]{Given: true, Value: &limit}, Count: new(3), On: new(false),
+		ID: "x1", Last: "7", Days: 7, All: true, Since: at, Name: "a", Limit: operation.Maybe[money.Nano]{Given: true, Value: &limit}, Count: new(3), On: new(false),
 		At: new(at.Add(-3 * time.Hour)), Parts: []part{{"p", new(int64(9))}}, Words: map[string]string{"k": "v"}, Raw: operation.Raw(`{"x":[1, 2]}`),
 	}
 	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {

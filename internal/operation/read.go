@@ -58,6 +58,7 @@ func AsOf(t reflect.Type) reflect.Type {
 type plan struct {
 	path  [][]int // the field of each segment in braces
 	query []parameter
+	heads []parameter // header fields, which are texts
 	body  bool
 	raw   []int // the field of the whole body; nil: the body is read member by member
 	shape *shape
@@ -97,6 +98,8 @@ func planOf(t reflect.Type, path string) (*plan, error) {
 	}
 	for _, f := range reflect.VisibleFields(t) {
 		switch query, of := f.Tag.Get("query"), f.Tag.Get("path"); {
+		case f.Tag.Get("header") != "":
+			p.heads = append(p.heads, parameter{name: f.Tag.Get("header"), index: f.Index})
 		case f.Tag.Get("body") != "":
 			p.body, p.raw = true, f.Index
 		case query != "":
@@ -190,6 +193,9 @@ func (p *plan) read(v reflect.Value, c *Call) error {
 		if err := q.read(v.FieldByIndex(q.index), c.Query); err != nil {
 			return err
 		}
+	}
+	for _, h := range p.heads {
+		v.FieldByIndex(h.index).SetString(c.Request.Get(h.name))
 	}
 	if !p.body {
 		return nil

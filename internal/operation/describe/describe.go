@@ -179,6 +179,11 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 			described.Parameters = append(described.Parameters, w.parameter(o.In(), fields, "query", name))
 		}
 	}
+	for _, f := range fields {
+		if name := f.Tag.Get("header"); name != "" {
+			described.Parameters = append(described.Parameters, w.parameter(o.In(), fields, "header", name))
+		}
+	}
 	if o.Method != "GET" && o.Access != operation.Linked && o.Access != operation.Notifying {
 		described.Parameters = append(described.Parameters, &huma.Param{Ref: "#/components/parameters/XWeir"})
 	}
@@ -226,6 +231,14 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 		to.Responses["304"] = &huma.Response{Description: "The client has it"}
 		success.Headers["ETag"] = &huma.Param{Schema: &huma.Schema{Type: huma.TypeString}}
 		success.Content = w.json(operation.CachedOf(o.Out()))
+	case o.Out() == reflect.TypeFor[operation.Stream]():
+		data := make([]*huma.Schema, len(o.Events))
+		for i := range o.Events {
+			data[i] = w.schema(reflect.TypeOf(o.Events[i]))
+		}
+		s := &huma.Schema{Type: huma.TypeString, Description: "Events with `id`, `event` and `data`"}
+		s.Extensions = map[string]any{"contentMediaType": "text/event-stream", "contentSchema": &huma.Schema{Description: "The data of an event", AnyOf: data}}
+		success.Content = map[string]*huma.MediaType{"text/event-stream": {Schema: s}}
 	case !o.HasAnswer():
 	case o.Media != "":
 		file := &huma.Schema{Type: huma.TypeString}

@@ -1108,46 +1108,6 @@ export interface paths {
         patch: operations["changeKey"];
         trace?: never;
     };
-    "/api/payments/notifications": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * For the payment provider, which calls this when something happens to a payment or refund
-         * @description Only requests from the addresses of `payments.yookassa.notify_from` are accepted. Nothing in the body is believed: the provider is asked what is true.
-         */
-        post: operations["notifyPayment"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/events": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * What has changed of the account, as a stream of server-sent events
-         * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most ten streams.
-         */
-        get: operations["followEvents"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/openapi.yaml": {
         parameters: {
             query?: never;
@@ -2759,6 +2719,46 @@ export interface paths {
         get: operations["getCallText"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What has changed of the account, as a stream of server-sent events
+         * @description The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), `draining` or `unavailable` (connect again). A user has at most ten streams.
+         */
+        get: operations["followEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/payments/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * For the payment provider, which calls this when something happens to a payment or refund
+         * @description Only requests from the addresses of `payments.yookassa.notify_from` are accepted. Nothing in the body is believed: the provider is asked what is true.
+         */
+        post: operations["notifyPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -5786,58 +5786,12 @@ export interface components {
             expires_at: string | null;
             creator_user_id: string;
         };
-        /** @description Events with `id`, `event` and `data`: EventsChunk */
-        EventsStream: string;
-        /** @description The data of an event */
-        EventsChunk: components["schemas"]["EventReady"] | components["schemas"]["EventCalls"] | components["schemas"]["EventMoney"] | components["schemas"]["EventJobs"] | components["schemas"]["EventKeys"] | components["schemas"]["EventStatus"] | components["schemas"]["EventEnd"];
-        /** @description Event `ready`: the topics that were asked for, as they are now */
-        EventReady: {
-            calls?: components["schemas"]["EventCalls"];
-            money?: components["schemas"]["EventMoney"];
-            jobs?: components["schemas"]["EventJobs"];
-            keys?: components["schemas"]["EventKeys"];
-            status?: components["schemas"]["EventStatus"];
-        };
-        /** @description Event `calls`: the calls of yesterday and today */
-        EventCalls: {
-            calls: number;
-            failed: number;
-            cost: components["schemas"]["Decimal"];
-            /** Format: date-time */
-            last_call_at: string | null;
-        };
-        /** @description Event `money`: as in GET /api/overview */
-        EventMoney: {
-            available: components["schemas"]["Decimal"];
-            balance: components["schemas"]["Decimal"];
-            held: components["schemas"]["Decimal"];
-        };
-        /** @description Event `jobs`: those under way and the newest */
-        EventJobs: {
-            jobs: {
+        PaymentNotice: {
+            type?: string;
+            event: string;
+            object: {
                 id: string;
-                /** @enum {string} */
-                kind: "video" | "batch";
-                state: string;
-                /** @description Of a video in percent, 0 when it is not known; of a batch the requests that are done */
-                progress: number;
-            }[];
-        };
-        /** @description Event `keys`: keys were made, changed or removed */
-        EventKeys: {
-            /** @description How many there are */
-            keys: number;
-            /** @description Another one after each change */
-            version: string;
-        };
-        /** @description Event `status`: GET /api/status has another answer */
-        EventStatus: {
-            version: string;
-        };
-        /** @description Event `end`: why the gateway ends the stream */
-        EventEnd: {
-            /** @enum {string} */
-            reason: "signed_out" | "draining" | "unavailable";
+            };
         };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
         Figure: string | number | null;
@@ -6687,6 +6641,57 @@ export interface components {
         EndpointTick: {
             served: number;
             failed: number;
+        };
+        /** @description The data of the event `calls`: the calls of yesterday and today. */
+        EventCalls: {
+            calls: number;
+            failed: number;
+            cost: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            last_call_at: string | null;
+        };
+        /** @description The data of the event `end`: why the gateway ends the stream. */
+        EventEnd: {
+            /** @enum {string} */
+            reason: "signed_out" | "draining" | "unavailable";
+        };
+        /** @description A job or a batch. */
+        EventJob: {
+            id: string;
+            /** @enum {string} */
+            kind: "video" | "batch";
+            state: string;
+            /** @description Of a video in percent, 0 when it is not known; of a batch the requests that are done */
+            progress: number;
+        };
+        /** @description The data of the event `jobs`: those under way and the newest. */
+        EventJobs: {
+            jobs: components["schemas"]["EventJob"][];
+        };
+        /** @description The data of the event `keys`: keys were made, changed or removed. */
+        EventKeys: {
+            /** @description How many there are */
+            keys: number;
+            /** @description Another one after each change */
+            version: string;
+        };
+        /** @description The data of the event `money`, as in GET /api/overview. */
+        EventMoney: {
+            available: components["schemas"]["Decimal"];
+            balance: components["schemas"]["Decimal"];
+            held: components["schemas"]["Decimal"];
+        };
+        /** @description The data of the event `ready`: the topics that were asked for, as they are now. */
+        EventReady: {
+            calls?: components["schemas"]["EventCalls"];
+            money?: components["schemas"]["EventMoney"];
+            jobs?: components["schemas"]["EventJobs"];
+            keys?: components["schemas"]["EventKeys"];
+            status?: components["schemas"]["EventStatus"];
+        };
+        /** @description The data of the event `status`: GET /api/status has another answer. */
+        EventStatus: {
+            version: string;
         };
         /** @description A provider that models have. */
         FacetProvider: {
@@ -12410,96 +12415,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    notifyPayment: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "type": "notification",
-                 *       "event": "payment.succeeded",
-                 *       "object": {
-                 *         "id": "23d93cac-000f-5000-8000-126628f15141"
-                 *       }
-                 *     }
-                 */
-                "application/json": {
-                    type?: string;
-                    event: string;
-                    object: {
-                        id: string;
-                    };
-                };
-            };
-        };
-        responses: {
-            /** @description It is known */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": Record<string, never>;
-                };
-            };
-            400: components["responses"]["Error"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            502: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    followEvents: {
-        parameters: {
-            query: {
-                /**
-                 * @description Some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas
-                 * @example calls,money
-                 */
-                topics: string;
-                /** @description The same, for clients that cannot send the header */
-                after?: string;
-            };
-            header?: {
-                /** @description The id of the last event that was read */
-                "Last-Event-ID"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Events until the client goes */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/event-stream": components["schemas"]["EventsStream"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     getDocument: {
         parameters: {
             query?: never;
@@ -17324,6 +17239,92 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    followEvents: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas; needed
+                 * @example calls,money
+                 */
+                topics?: string;
+                /** @description The same as Last-Event-ID, for clients that cannot send the header */
+                after?: string;
+            };
+            header?: {
+                /** @description The id of the last event that was read */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Events until the client goes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    notifyPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "notification",
+                 *       "event": "payment.succeeded",
+                 *       "object": {
+                 *         "id": "23d93cac-000f-5000-8000-126628f15141"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["PaymentNotice"];
+            };
+        };
+        responses: {
+            /** @description It is known */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
