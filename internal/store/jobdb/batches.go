@@ -14,6 +14,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/batch"
 	"weir/internal/fault"
+	"weir/internal/money"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqldb"
@@ -31,38 +32,89 @@ var (
 	_ video.Store = (*Jobs)(nil)
 )
 
-// batchColumns are those of a batch in the order of scanBatch and batchArgs.
-var batchColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "shape", "endpoint", "metadata", "version", "betas", "state", "input", "output", "failures",
-	"problems", "late", "paused", "total", "succeeded", "failed", "cancelled", "expired", "prompt", "cached", "completion", "reasoning", "cost", "created_at", "started_at",
-	"finalizing_at", "cancelling_at", "ended_at", "expires_at", "keep_for", "due_at", "fence"}
+var batches = sqldb.Map[batch.Batch, struct {
+	ID                                           string
+	User                                         string `db:"user_id"`
+	Wallet                                       string
+	Key                                          string `db:"key_id"`
+	Generation                                   string
+	Shape                                        batch.Shape
+	Endpoint, Metadata, Version, Betas           string
+	State                                        batch.State
+	Input, Output, Failures                      string
+	Problems                                     []byte
+	Late                                         bool
+	Paused                                       string
+	Total, Succeeded, Failed, Cancelled, Expired int64
+	Prompt, Cached, Completion, Reasoning        int64
+	Cost                                         money.Nano
+	CreatedAt                                    time.Time
+	StartedAt, FinalizingAt, CancellingAt        time.Time `db:",null"`
+	EndedAt                                      time.Time `db:",null"`
+	ExpiresAt                                    time.Time
+	KeepFor                                      time.Duration
+	DueAt                                        time.Time `db:",null"`
+	Fence                                        int64
+}]("batches", sqldb.Encoded("problems", func(b *batch.Batch) any { return batch.EncodeProblems(b.Problems) }, func(b *batch.Batch, problems []byte) error {
+	b.Problems = batch.DecodeProblems(problems)
+	return nil
+}))
+
+var items = sqldb.Map[batch.Item, struct {
+	Line                                  int64
+	CustomID                              string
+	Stage                                 batch.Stage
+	Generation, Part, Terms               string
+	Tries                                 int64
+	Offset                                int64 `db:"start"`
+	Length                                int64
+	Outcome                               batch.Outcome
+	Status                                int64
+	RequestID                             string
+	Body                                  []byte
+	Cost                                  money.Nano
+	Prompt, Cached, Completion, Reasoning int64
+}]("batch_items")
+
+var parts = sqldb.Map[batch.Part, struct {
+	ID, Endpoint, Path string
+	State              batch.PartState
+	Upstream           string
+	Lines              int64
+	CreatedAt          time.Time
+	ClearAt            time.Time `db:",null"`
+	Clears             int64
+}]("batch_parts")
+
+var files = sqldb.Map[batch.File, struct {
+	ID                   string
+	User                 string `db:"user_id"`
+	Purpose, Name        string
+	Bytes                int64
+	Hidden               bool
+	CreatedAt, ExpiresAt time.Time
+}]("files")
 
 var (
-	batchShown = strings.Join(batchColumns, ", ")
-	batchAdd   = sqldb.InsertRow("batches", append(batchColumns[:len(batchColumns):len(batchColumns)], "node", "epoch"), "")
+	// What a worker keeps of a batch, and what it writes at its end.
+	batchKept  = []string{"state", "output", "failures", "problems", "late", "paused", "total", "started_at", "finalizing_at", "cancelling_at", "due_at"}
+	batchEnded = []string{"state", "output", "failures", "problems", "late", "total", "cancelled", "expired", "ended_at"}
 
-	itemColumns = []string{"batch", "line", "custom_id", "stage", "generation", "part", "terms", "tries", "start", "length", "outcome", "status", "request_id", "body", "cost", "prompt", "cached",
-		"completion", "reasoning"}
-	itemStart = sqldb.InsertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage,
+	itemColumns = append([]string{"batch"}, strings.Split(items.Names, ", ")...)
+	itemStart   = sqldb.InsertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage,
 		generation = EXCLUDED.generation, part = EXCLUDED.part, terms = EXCLUDED.terms, tries = EXCLUDED.tries WHERE batch_items.stage <> 'done'`)
-	itemEnd = sqldb.InsertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET custom_id = EXCLUDED.custom_id, stage = EXCLUDED.stage, generation = EXCLUDED.generation, part = EXCLUDED.part,
-		terms = EXCLUDED.terms, tries = EXCLUDED.tries, outcome = EXCLUDED.outcome, status = EXCLUDED.status, request_id = EXCLUDED.request_id, body = EXCLUDED.body, cost = EXCLUDED.cost,
-		prompt = EXCLUDED.prompt, cached = EXCLUDED.cached, completion = EXCLUDED.completion, reasoning = EXCLUDED.reasoning WHERE batch_items.stage <> 'done'`)
-	partAdd = sqldb.InsertRow("batch_parts", []string{"id", "batch", "endpoint", "path", "state", "upstream", "lines", "created_at"}, "")
-	fileAdd = sqldb.InsertRow("files", []string{"id", "user_id", "purpose", "name", "bytes", "hidden", "gone", "created_at", "expires_at"}, "ON CONFLICT (id) DO NOTHING")
+	itemEnd   = sqldb.InsertRow("batch_items", itemColumns, `ON CONFLICT (batch, line) DO UPDATE SET `+items.Excluded("line", "start", "length")+` WHERE batch_items.stage <> 'done'`)
+	batchKeep = `UPDATE batches SET ` + sqldb.Equal(batchKept, ", ", 4) + `, node = CASE WHEN $15 THEN '' ELSE node END, epoch = CASE WHEN $15 THEN 0 ELSE epoch END
+		WHERE id = $1 AND fence = $2 AND state = $3`
+	batchEnd = `UPDATE batches SET ` + sqldb.Equal(batchEnded, ", ", 4) + `, paused = '', due_at = NULL, node = '', epoch = 0, fence = fence + 1 WHERE id = $1 AND fence = $2 AND state = $3`
 )
 
 const (
-	fileShown  = `id, user_id, purpose, name, bytes, hidden, created_at, expires_at`
 	fileUnread = `NOT EXISTS (SELECT 1 FROM batches b WHERE b.input = files.id AND b.` + ledgerdb.ActiveBatch + `)`
 
 	batchDue = `SELECT id FROM batches j WHERE due_at <= $1 AND (node IN ('', $3) OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = j.node AND n.epoch = j.epoch AND n.live = 1))
 		ORDER BY due_at LIMIT $2`
-	batchClaim = `UPDATE batches SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
-	batchKeep  = `UPDATE batches SET state = $4, output = $5, failures = $6, problems = $7, late = $8, paused = $9, total = $10, started_at = $11, finalizing_at = $12,
-		cancelling_at = $13, due_at = $14, node = CASE WHEN $15 THEN '' ELSE node END, epoch = CASE WHEN $15 THEN 0 ELSE epoch END
-		WHERE id = $1 AND fence = $2 AND state = $3`
-	batchEnd = `UPDATE batches SET state = $4, output = $5, failures = $6, problems = $7, late = $8, paused = '', total = $9, cancelled = $10, expired = $11, ended_at = $12,
-		due_at = NULL, node = '', epoch = 0, fence = fence + 1 WHERE id = $1 AND fence = $2 AND state = $3`
+	batchClaim  = `UPDATE batches SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
 	batchCancel = `UPDATE batches SET state = 'cancelling', cancelling_at = $2, problems = $3, due_at = CASE WHEN due_at > $2 THEN $2 ELSE due_at END
 		WHERE id = $1 AND state IN ('validating', 'in_progress')`
 	batchCount = `UPDATE batches SET succeeded = succeeded + $3, failed = failed + $4, prompt = prompt + $5, cached = cached + $6, completion = completion + $7,
@@ -73,35 +125,8 @@ const (
 	batchSweep = `DELETE FROM batches WHERE id IN (SELECT id FROM batches b WHERE ended_at < $1 AND NOT EXISTS (SELECT 1 FROM batch_items i WHERE i.batch = b.id) ORDER BY ended_at LIMIT $2)`
 )
 
-func scanFile(row sqldb.Scanner) (f batch.File, err error) {
-	var created, expires int64
-	err = row.Scan(&f.ID, &f.User, &f.Purpose, &f.Name, &f.Bytes, &f.Hidden, &created, &expires)
-	f.CreatedAt, f.ExpiresAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC()
-	return f, err
-}
-
-func scanBatch(row sqldb.Scanner) (b batch.Batch, err error) {
-	var created, expires, keep int64
-	var started, finalizing, cancelling, ended, due sql.NullInt64
-	var problems []byte
-	err = row.Scan(&b.ID, &b.User, &b.Wallet, &b.Key, &b.Generation, &b.Shape, &b.Endpoint, &b.Metadata, &b.Version, &b.Betas, &b.State, &b.Input, &b.Output, &b.Failures,
-		&problems, &b.Late, &b.Paused, &b.Total, &b.Succeeded, &b.Failed, &b.Cancelled, &b.Expired, &b.Prompt, &b.Cached, &b.Completion, &b.Reasoning, (*int64)(&b.Cost), &created, &started,
-		&finalizing, &cancelling, &ended, &expires, &keep, &due, &b.Fence)
-	b.Problems = batch.DecodeProblems(problems)
-	b.CreatedAt, b.ExpiresAt, b.KeepFor = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), time.Duration(keep)*time.Microsecond
-	b.StartedAt, b.FinalizingAt, b.CancellingAt, b.EndedAt, b.DueAt = sqldb.Moment(started), sqldb.Moment(finalizing), sqldb.Moment(cancelling), sqldb.Moment(ended), sqldb.Moment(due)
-	return b, err
-}
-
-func scanItem(row sqldb.Scanner) (it batch.Item, err error) {
-	var of string
-	err = row.Scan(&of, &it.Line, &it.CustomID, &it.Stage, &it.Generation, &it.Part, &it.Terms, &it.Tries, &it.Offset, &it.Length, &it.Outcome, &it.Status, &it.RequestID, &it.Body, (*int64)(&it.Cost),
-		&it.Prompt, &it.Cached, &it.Completion, &it.Reasoning)
-	return it, err
-}
-
 func addFile(t *sqldb.Tx, f *batch.File) error {
-	_, err := t.Exec(fileAdd, f.ID, f.User, f.Purpose, f.Name, f.Bytes, f.Hidden, false, f.CreatedAt.UnixMicro(), f.ExpiresAt.UnixMicro())
+	_, err := files.Put(t, f, "ON CONFLICT (id) DO NOTHING", "gone", false)
 	return err
 }
 
@@ -111,12 +136,12 @@ func (s *Jobs) AddFile(ctx context.Context, f *batch.File, most batch.FileBounds
 		if err := t.LockUser(f.User); err != nil {
 			return err
 		}
-		var files, bytes int64
-		err := t.Row(`SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM files WHERE user_id = $1 AND NOT gone AND expires_at > $2`, f.User, f.CreatedAt.UnixMicro()).Scan(&files, &bytes)
+		var have, bytes int64
+		err := t.Row(`SELECT COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM files WHERE user_id = $1 AND NOT gone AND expires_at > $2`, f.User, f.CreatedAt.UnixMicro()).Scan(&have, &bytes)
 		if err != nil {
 			return err
 		}
-		if files >= most.Files || bytes+f.Bytes > most.Bytes {
+		if have >= most.Files || bytes+f.Bytes > most.Bytes {
 			return batch.NoRoom(most)
 		}
 		return addFile(t, f)
@@ -125,15 +150,11 @@ func (s *Jobs) AddFile(ctx context.Context, f *batch.File, most batch.FileBounds
 
 // File is batch.FileStore.File.
 func (s *Jobs) File(ctx context.Context, user, id string, now time.Time) (found *batch.File, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		f, err := scanFile(row)
-		found = &f
-		return err
-	}, `SELECT `+fileShown+` FROM files WHERE id = $1 AND user_id = $2 AND NOT gone AND expires_at > $3`, id, user, now.UnixMicro())
+	f, err := files.Find(ctx, s.db, `WHERE id = $1 AND user_id = $2 AND NOT gone AND expires_at > $3`, id, user, now.UnixMicro())
 	if err != nil {
 		return nil, sqldb.Failure("store.File", err)
 	}
-	return found, nil
+	return &f, nil
 }
 
 // Files is batch.FileStore.Files.
@@ -151,7 +172,7 @@ func (s *Jobs) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, erro
 			return nil, sqldb.Failure("store.Files", err)
 		}
 	}
-	return sqldb.List(ctx, s.db, "store.Files", scanFile, `SELECT `+fileShown+` FROM files WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
+	return files.List(ctx, s.db, "store.Files", `WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
 		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`,
 		q.User, q.Now.UnixMicro(), q.Purpose, at, q.After, q.Limit)
 }
@@ -220,24 +241,16 @@ func (s *Jobs) AddBatch(ctx context.Context, b *batch.Batch, input *batch.File, 
 		if !there {
 			return fault.New(fault.NotFound, "store.AddBatch", "The file with the requests was deleted.")
 		}
-		_, err := t.Exec(batchAdd, b.ID, b.User, b.Wallet, b.Key, b.Generation, string(b.Shape), b.Endpoint, b.Metadata, b.Version, b.Betas, string(b.State), b.Input, b.Output,
-			b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total, b.Succeeded, b.Failed, b.Cancelled, b.Expired, b.Prompt, b.Cached, b.Completion, b.Reasoning,
-			int64(b.Cost), b.CreatedAt.UnixMicro(), sqldb.Micros(b.StartedAt), sqldb.Micros(b.FinalizingAt), sqldb.Micros(b.CancellingAt), sqldb.Micros(b.EndedAt), b.ExpiresAt.UnixMicro(),
-			b.KeepFor.Microseconds(), sqldb.Micros(b.DueAt), b.Fence, "", int64(0))
-		return err
+		return batches.Insert(t, b, "node", "", "epoch", int64(0))
 	})
 }
 
 func (s *Jobs) oneBatch(ctx context.Context, op, where string, args ...any) (found *batch.Batch, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		b, err := scanBatch(row)
-		found = &b
-		return err
-	}, `SELECT `+batchShown+` FROM batches WHERE `+where, args...)
+	b, err := batches.Find(ctx, s.db, `WHERE `+where, args...)
 	if err != nil {
 		return nil, sqldb.Failure(op, err)
 	}
-	return found, nil
+	return &b, nil
 }
 
 // Batch is batch.BatchStore.Batch.
@@ -276,7 +289,7 @@ func (s *Jobs) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error
 	c.Add("(created_at "+beyond+" ? OR created_at = ? AND id "+beyond+" ?)", at, at, id)
 	page := sqldb.Conditions{Args: c.Args}
 	page.Add("?", q.Limit)
-	all, err := sqldb.List(ctx, s.db, "store.Batches", scanBatch, `SELECT `+batchShown+` FROM batches`+c.Where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.Text.String(), page.Args...)
+	all, err := batches.List(ctx, s.db, "store.Batches", c.Where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.Text.String(), page.Args...)
 	if q.Before != "" {
 		slices.Reverse(all)
 	}
@@ -308,7 +321,7 @@ func (s *Jobs) CountBatches(ctx context.Context) (c batch.Counts, err error) {
 // DeleteBatch is batch.BatchStore.DeleteBatch. Its lines are deleted with it.
 func (s *Jobs) DeleteBatch(ctx context.Context, user, id string, shape batch.Shape) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		b, err := scanBatch(t.LockedRow(`SELECT `+batchShown+` FROM batches WHERE id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape)))
+		b, err := batches.LockedRow(t, `WHERE id = $1 AND user_id = $2 AND shape = $3`, id, user, string(shape))
 		if err != nil {
 			return err
 		}
@@ -357,7 +370,7 @@ func (s *Jobs) ClaimBatches(ctx context.Context, node string, epoch int64, now t
 			return err
 		}
 		for _, id := range free(due) {
-			b, err := scanBatch(t.Row(batchClaim+batchShown, id, node, epoch))
+			b, err := batches.Scan(t.Row(batchClaim+batches.Names, id, node, epoch))
 			if err != nil {
 				return err
 			}
@@ -393,19 +406,12 @@ func changeBatch(t *sqldb.Tx, op, text string, args ...any) error {
 // KeepBatch is batch.WorkStore.KeepBatch.
 func (s *Jobs) KeepBatch(ctx context.Context, b *batch.Batch, from batch.State, release bool) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		return changeBatch(t, "store.KeepBatch", batchKeep, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Paused, b.Total,
-			sqldb.Micros(b.StartedAt), sqldb.Micros(b.FinalizingAt), sqldb.Micros(b.CancellingAt), sqldb.Micros(b.DueAt), release)
+		args := append([]any{b.ID, b.Fence, string(from)}, batches.Args(b, batchKept...)...)
+		return changeBatch(t, "store.KeepBatch", batchKeep, append(args, release)...)
 	})
 }
 
-func itemArgs(b *batch.Batch, it *batch.Item) []any {
-	body := it.Body
-	if body == nil {
-		body = []byte{}
-	}
-	return []any{b.ID, it.Line, it.CustomID, string(it.Stage), it.Generation, it.Part, it.Terms, it.Tries, it.Offset, it.Length, string(it.Outcome), it.Status, it.RequestID, body, int64(it.Cost), it.Prompt,
-		it.Cached, it.Completion, it.Reasoning}
-}
+func itemArgs(b *batch.Batch, it *batch.Item) []any { return append([]any{b.ID}, items.Args(it)...) }
 
 // StartItem is batch.WorkStore.StartItem. A power failure may undo it: the name of the call follows from the line, so that nothing is charged
 // twice all the same.
@@ -436,7 +442,7 @@ func (s *Jobs) AddPart(ctx context.Context, b *batch.Batch, p *batch.Part, items
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(partAdd, p.ID, b.ID, p.Endpoint, p.Path, string(p.State), p.Upstream, p.Lines, p.CreatedAt.UnixMicro()); err != nil {
+		if err := parts.Insert(t, p, "batch", b.ID); err != nil {
 			return err
 		}
 		for _, name := range slices.Sorted(maps.Keys(terms)) {
@@ -472,20 +478,7 @@ func (s *Jobs) KeepPart(ctx context.Context, b *batch.Batch, p *batch.Part) erro
 
 // Parts is batch.WorkStore.Parts.
 func (s *Jobs) Parts(ctx context.Context, id string) ([]batch.Part, error) {
-	return sqldb.List(ctx, s.db, "store.Parts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE batch = $1 ORDER BY created_at, id`, id)
-}
-
-const partShown = `id, endpoint, path, state, upstream, lines, created_at, clear_at, clears`
-
-func scanPart(row sqldb.Scanner) (p batch.Part, err error) {
-	var created int64
-	var clearAt sql.NullInt64
-	err = row.Scan(&p.ID, &p.Endpoint, &p.Path, &p.State, &p.Upstream, &p.Lines, &created, &clearAt, &p.Clears)
-	p.CreatedAt = time.UnixMicro(created).UTC()
-	if clearAt.Valid {
-		p.ClearAt = time.UnixMicro(clearAt.Int64).UTC()
-	}
-	return p, err
+	return parts.List(ctx, s.db, "store.Parts", `WHERE batch = $1 ORDER BY created_at, id`, id)
 }
 
 // Terms is batch.WorkStore.Terms.
@@ -496,7 +489,7 @@ func (s *Jobs) Terms(ctx context.Context, id, name string) (encoded []byte, err 
 
 // LeftParts is batch.WorkStore.LeftParts. Mostly no part is left, and then nothing is locked.
 func (s *Jobs) LeftParts(ctx context.Context, now time.Time, n int, pause func(tries int64) time.Duration) (claimed []batch.Part, err error) {
-	due, err := sqldb.List(ctx, s.db, "store.LeftParts", scanPart, `SELECT `+partShown+` FROM batch_parts WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
+	due, err := parts.List(ctx, s.db, "store.LeftParts", `WHERE clear_at <= $1 ORDER BY clear_at, id LIMIT $2`, now.UnixMicro(), n)
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
@@ -566,7 +559,7 @@ func (s *Jobs) EndItem(ctx context.Context, b *batch.Batch, it *batch.Item) erro
 
 // Items is batch.WorkStore.Items.
 func (s *Jobs) Items(ctx context.Context, id string, after int64, n int, bodies bool, outcomes ...batch.Outcome) ([]batch.Item, error) {
-	shown := strings.Join(itemColumns, ", ")
+	shown := items.Names
 	if !bodies {
 		shown = strings.Replace(shown, "body", "substr(body, 1, 0)", 1)
 	}
@@ -584,14 +577,13 @@ func (s *Jobs) Items(ctx context.Context, id string, after int64, n int, bodies 
 	if where != "" {
 		where += ")"
 	}
-	return sqldb.List(ctx, s.db, "store.Items", scanItem, `SELECT `+shown+` FROM batch_items WHERE batch = $1 AND line > $2`+where+` ORDER BY line LIMIT $3`, args...)
+	return sqldb.List(ctx, s.db, "store.Items", items.Scan, `SELECT `+shown+` FROM batch_items WHERE batch = $1 AND line > $2`+where+` ORDER BY line LIMIT $3`, args...)
 }
 
 // EndBatch is batch.WorkStore.EndBatch.
 func (s *Jobs) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, files []batch.File) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		err := changeBatch(t, "store.EndBatch", batchEnd, b.ID, b.Fence, string(from), string(b.State), b.Output, b.Failures, batch.EncodeProblems(b.Problems), b.Late, b.Total, b.Cancelled,
-			b.Expired, b.EndedAt.UnixMicro())
+		err := changeBatch(t, "store.EndBatch", batchEnd, append([]any{b.ID, b.Fence, string(from)}, batches.Args(b, batchEnded...)...)...)
 		if err != nil {
 			return err
 		}

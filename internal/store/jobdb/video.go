@@ -9,21 +9,47 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/noticedb"
 	"weir/internal/store/sqldb"
 	"weir/internal/video"
 )
 
-// videoColumns are those of a job in the order of scanJob and jobArgs.
-var videoColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "model", "state", "ended", "hold", "cost", "upstream_id", "submitting", "error",
-	"reason", "cleanup", "created_at", "updated_at", "deadline_at", "completed_at", "expires_at", "due_at", "fence", "accepted", "request", "detail"}
+var jobs = sqldb.Map[video.Job, struct {
+	ID                               string
+	User                             string `db:"user_id"`
+	Wallet                           string
+	Key                              string `db:"key_id"`
+	Generation, Model                string
+	State                            video.State
+	Ended                            video.Ending
+	Hold, Cost                       money.Nano
+	UpstreamID                       string
+	Submitting                       bool
+	Error, Reason                    string
+	Cleanup                          video.Cleanup
+	CreatedAt, UpdatedAt, DeadlineAt time.Time
+	CompletedAt, ExpiresAt, DueAt    time.Time `db:",null"`
+	Fence                            int64
+	Accepted                         bool
+	Request, Detail                  []byte
+}]("video_jobs", sqldb.Encoded("request", func(j *video.Job) any { return video.EncodeRequest(&j.Request) }, func(j *video.Job, request []byte) (err error) {
+	j.Request, err = video.DecodeRequest(request)
+	return err
+}), sqldb.Encoded("detail", func(j *video.Job) any { return video.EncodeDetail(j) }, func(j *video.Job, detail []byte) error { return video.DecodeDetail(detail, j) }))
+
+// jobShown are the columns for readers that do not need the request, which may be long.
+var jobShown = strings.Replace(jobs.Names, "request", "substr(request, 1, 0)", 1)
+
+// jobKept is what a worker keeps of a job, apart from its request.
+var jobKept = []string{"state", "ended", "cost", "upstream_id", "submitting", "error", "reason", "cleanup", "updated_at", "completed_at", "expires_at", "due_at", "detail"}
 
 var (
-	jobColumns = strings.Join(videoColumns, ", ")
-	// jobShown are the columns for readers that do not need the request, which may be long.
-	jobShown = strings.Replace(jobColumns, "request", "substr(request, 1, 0)", 1)
-	jobAdd   = sqldb.InsertRow("video_jobs", append(videoColumns[:len(videoColumns):len(videoColumns)], "node", "epoch"), "")
+	// jobChange is followed by further conditions. $17 reports that the worker gives up the job.
+	jobChange = `UPDATE video_jobs SET ` + sqldb.Equal(jobKept, ", ", 3) + `, request = $16, node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
+	jobKeep   = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
+	jobEnd    = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
 )
 
 const (
@@ -31,12 +57,6 @@ const (
 		ORDER BY due_at LIMIT $2`
 	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
 	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
-	// jobChange is followed by further conditions. $17 reports that the worker gives up the job.
-	jobChange = `UPDATE video_jobs SET state = $3, ended = $4, cost = $5, upstream_id = $6, submitting = $7, error = $8, reason = $9, cleanup = $10,
-		updated_at = $11, completed_at = $12, expires_at = $13, due_at = $14, request = $15, detail = $16,
-		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
-	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
-	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
 
 	// A job that was claimed before it was accepted is being ended by its claimer.
 	jobAccept   = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
@@ -57,31 +77,13 @@ const (
 // SQL text of the checks of jobs. Each lists errors.
 const ()
 
-func scanJob(row sqldb.Scanner) (j video.Job, err error) {
-	var created, updated, deadline int64
-	var completed, expires, due sql.NullInt64
-	var request, detail []byte
-	err = row.Scan(&j.ID, &j.User, &j.Wallet, &j.Key, &j.Generation, &j.Model, &j.State, &j.Ended, (*int64)(&j.Hold), (*int64)(&j.Cost), &j.UpstreamID, &j.Submitting,
-		&j.Error, &j.Reason, &j.Cleanup, &created, &updated, &deadline, &completed, &expires, &due, &j.Fence, &j.Accepted, &request, &detail)
-	if err != nil {
-		return j, err
-	}
-	j.CreatedAt, j.UpdatedAt, j.DeadlineAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), time.UnixMicro(deadline).UTC()
-	j.CompletedAt, j.ExpiresAt, j.DueAt = sqldb.Moment(completed), sqldb.Moment(expires), sqldb.Moment(due)
-	if j.Request, err = video.DecodeRequest(request); err != nil {
-		return j, err
-	}
-	return j, video.DecodeDetail(detail, &j)
-}
-
 // changeArgs are the parameters of jobChange. A request that will not be sent any more is not kept.
 func changeArgs(j *video.Job, release bool) []any {
 	request := []byte{}
 	if j.State == video.Pending {
 		request = video.EncodeRequest(&j.Request)
 	}
-	return []any{j.ID, j.Fence, string(j.State), string(j.Ended), int64(j.Cost), j.UpstreamID, j.Submitting, j.Error, j.Reason, int64(j.Cleanup),
-		j.UpdatedAt.UnixMicro(), sqldb.Micros(j.CompletedAt), sqldb.Micros(j.ExpiresAt), sqldb.Micros(j.DueAt), request, video.EncodeDetail(j), release}
+	return append(append([]any{j.ID, j.Fence}, jobs.Args(j, jobKept...)...), request, release)
 }
 
 func noJob(op string, err error) error {
@@ -100,10 +102,7 @@ func (s *Jobs) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, l
 		if err := ledgerdb.HandOver(t, j.ID, from, j.CreatedAt); err != nil {
 			return err
 		}
-		_, err := t.Exec(jobAdd, j.ID, j.User, j.Wallet, j.Key, j.Generation, j.Model, string(j.State), string(j.Ended), int64(j.Hold), int64(j.Cost), j.UpstreamID, j.Submitting,
-			j.Error, j.Reason, int64(j.Cleanup), j.CreatedAt.UnixMicro(), j.UpdatedAt.UnixMicro(), j.DeadlineAt.UnixMicro(), sqldb.Micros(j.CompletedAt), sqldb.Micros(j.ExpiresAt),
-			sqldb.Micros(j.DueAt), j.Fence, false, video.EncodeRequest(&j.Request), video.EncodeDetail(j), "", int64(0))
-		return err
+		return jobs.Insert(t, j, "node", "", "epoch", int64(0))
 	})
 }
 
@@ -144,7 +143,7 @@ func (s *Jobs) AcceptJob(ctx context.Context, id string, due time.Time) error {
 // Job is video.Jobs.Job.
 func (s *Jobs) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		j, err := scanJob(row)
+		j, err := jobs.Scan(row)
 		found = &j
 		return err
 	}, `SELECT `+jobShown+` FROM video_jobs WHERE id = $1 AND user_id = $2`, id, user)
@@ -205,14 +204,14 @@ func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 			return nil, sqldb.Failure("store.Jobs", err)
 		}
 	}
-	return sqldb.List(ctx, s.db, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
+	return sqldb.List(ctx, s.db, "store.Jobs", jobs.Scan, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
 		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
 }
 
 // SeizeJob is video.Jobs.SeizeJob.
 func (s *Jobs) SeizeJob(ctx context.Context, user, id string) (seized *video.Job, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		j, err := scanJob(t.Row(jobSeize+jobShown, id, user))
+		j, err := jobs.Scan(t.Row(jobSeize+jobShown, id, user))
 		seized = &j
 		if errors.Is(err, sql.ErrNoRows) {
 			return changed("store.SeizeJob", err)
@@ -231,13 +230,13 @@ func changed(op string, cause error) error {
 }
 
 // ClaimJobs is video.Work.ClaimJobs. Mostly nothing is due, and then nothing is locked.
-func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (jobs []*video.Job, err error) {
+func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (claimed []*video.Job, err error) {
 	ids := sqldb.Columns(func(id *string) []any { return []any{id} })
 	if due, err := sqldb.List(ctx, s.db, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		jobs = nil
+		claimed = nil
 		if err := ledgerdb.InEpoch(t, "store.ClaimJobs", node, epoch); err != nil {
 			return err
 		}
@@ -247,15 +246,15 @@ func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time
 			return err
 		}
 		for _, id := range due {
-			j, err := scanJob(t.Row(jobClaim+jobColumns, id, node, epoch))
+			j, err := jobs.Scan(t.Row(jobClaim+jobs.Names, id, node, epoch))
 			if err != nil {
 				return err
 			}
-			jobs = append(jobs, &j)
+			claimed = append(claimed, &j)
 		}
 		return nil
 	})
-	return jobs, err
+	return claimed, err
 }
 
 // KeepJob is video.Work.KeepJob.

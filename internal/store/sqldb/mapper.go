@@ -280,6 +280,8 @@ func codecOf(t reflect.Type, mode string) codec {
 		return codec{func(v reflect.Value) any { return v.Int() }, as[int64]}
 	case t.Kind() == reflect.Int && mode == "":
 		return codec{func(v reflect.Value) any { return v.Int() }, as[int]}
+	case t.Kind() == reflect.Uint8 && mode == "":
+		return codec{func(v reflect.Value) any { return int64(v.Uint()) }, as[uint8]}
 	case t.Kind() == reflect.Bool && mode == "":
 		return codec{func(v reflect.Value) any { return v.Bool() }, as[bool]}
 	case t.Kind() == reflect.Bool && mode == "number":
