@@ -395,8 +395,5 @@ func (m *copying) fill(table string) (rowSum, error) {
 
 // NodesUnderWay lists the nodes that have begun and not ended. A node that was killed is one of them.
 func (s *Store) NodesUnderWay(ctx context.Context) ([]string, error) {
-	return sqldb.List(ctx, s.db, "store.NodesUnderWay", func(row sqldb.Scanner) (id string, err error) {
-		err = row.Scan(&id)
-		return id, err
-	}, `SELECT id FROM nodes WHERE live <> 0 ORDER BY id`)
+	return sqldb.List(ctx, s.db, "store.NodesUnderWay", sqldb.Only[string], `SELECT id FROM nodes WHERE live <> 0 ORDER BY id`)
 }

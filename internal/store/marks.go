@@ -16,7 +16,7 @@ const (
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.
 func (s *Store) Mark(ctx context.Context, name string) (value string, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&value) }, `SELECT value FROM marks WHERE name = $1`, name)
+	err = s.db.Read(ctx, &value, `SELECT value FROM marks WHERE name = $1`, name)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -25,10 +25,8 @@ func (s *Store) Mark(ctx context.Context, name string) (value string, err error)
 
 // SetMark marks a ledger.
 func (s *Store) SetMark(ctx context.Context, name, value string) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
-		return err
-	})
+	_, err := s.db.Exec(ctx, `INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value`, name, value)
+	return err
 }
 
 // Used reports whether anything was done with a ledger.
@@ -38,7 +36,7 @@ func (s *Store) Used(ctx context.Context) (bool, error) {
 			continue
 		}
 		var n int64
-		if err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&n) }, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS first`); err != nil {
+		if err := s.db.Read(ctx, &n, `SELECT COUNT(*) FROM (SELECT 1 FROM `+table+` LIMIT 1) AS first`); err != nil {
 			return false, sqldb.Failure("store.Used", err)
 		}
 		if n > 0 {

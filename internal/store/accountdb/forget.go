@@ -122,9 +122,8 @@ var eraseFrom = `UPDATE audit SET from_addr = '', salt = '', erased = $2, before
 
 // addressesOf are the addresses of mail that a user has, and those that the audit chain knows of them.
 func addressesOf(t *sqldb.Tx, user string) (all []string, err error) {
-	rows, err := t.Rows(`SELECT email FROM logins WHERE user_id = $1 AND email IS NOT NULL UNION SELECT before FROM audit WHERE target = $1 AND action = $2 UNION SELECT after FROM audit WHERE target = $1 AND action IN ($2, $3)`,
+	all, err = sqldb.All(t, sqldb.Only[string], `SELECT email FROM logins WHERE user_id = $1 AND email IS NOT NULL UNION SELECT before FROM audit WHERE target = $1 AND action = $2 UNION SELECT after FROM audit WHERE target = $1 AND action IN ($2, $3)`,
 		user, audit.AddressMoved, audit.AddressKept)
-	all, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (email string, err error) { return email, row.Scan(&email) })
 	return slices.DeleteFunc(all, func(email string) bool { return email == "" }), err
 }
 
@@ -146,8 +145,7 @@ func eraseFromAudit(t *sqldb.Tx, user string, addresses []string) (string, error
 			return "", err
 		}
 	}
-	rows, err := t.Rows(auditdb.Read+`WHERE erased = $1 ORDER BY seq`, next)
-	all, err := sqldb.Collect(rows, err, auditdb.Scan)
+	all, err := sqldb.All(t, auditdb.Scan, auditdb.Read+`WHERE erased = $1 ORDER BY seq`, next)
 	var rest audit.Rest
 	for i := range all {
 		rest.Add(&all[i])

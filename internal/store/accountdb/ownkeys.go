@@ -116,11 +116,9 @@ func (s *Accounts) RemoveProviderKey(ctx context.Context, user, id string, now t
 
 // NoteProviderKey is ownkey.Store.NoteProviderKey.
 func (s *Accounts) NoteProviderKey(ctx context.Context, id string, changed, used time.Time, f ownkey.Failure) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`UPDATE provider_keys SET used_at = $1, failure = $2, failure_status = $3, failed_at = $4 WHERE id = $5 AND changed_at = $6 AND sealed IS NOT NULL`,
-			sqldb.Micros(used), f.Code, f.Status, sqldb.Micros(f.At), id, changed.UnixMicro())
-		return err
-	})
+	_, err := s.db.Exec(ctx, `UPDATE provider_keys SET used_at = $1, failure = $2, failure_status = $3, failed_at = $4 WHERE id = $5 AND changed_at = $6 AND sealed IS NOT NULL`,
+		sqldb.Micros(used), f.Code, f.Status, sqldb.Micros(f.At), id, changed.UnixMicro())
+	return err
 }
 
 // AllProviderKeys is ownkey.Store.AllProviderKeys.
@@ -130,10 +128,6 @@ func (s *Accounts) AllProviderKeys(ctx context.Context) ([]ownkey.Key, error) {
 
 // RewrapProviderKey is ownkey.Store.RewrapProviderKey.
 func (s *Accounts) RewrapProviderKey(ctx context.Context, id string, from, to []byte) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE provider_keys SET sealed = $1 WHERE id = $2 AND sealed = $3`, to, id, from)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, `UPDATE provider_keys SET sealed = $1 WHERE id = $2 AND sealed = $3`, to, id, from)
+	return changed == 1, err
 }

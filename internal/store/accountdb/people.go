@@ -233,12 +233,8 @@ func (s *People) DeletePassword(ctx context.Context, r auth.Removal) error {
 
 // SetWebKey is person.Store.SetWebKey.
 func (s *People) SetWebKey(ctx context.Context, user, before, hash string) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, hash, user, before)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, `UPDATE users SET web_key = $1 WHERE id = $2 AND web_key = $3`, hash, user, before)
+	return changed == 1, err
 }
 
 // FirstAdministrator is person.Store.FirstAdministrator.
@@ -247,7 +243,7 @@ func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSig
 	if err != nil {
 		return u, false, sqldb.NoUser("store.FirstAdministrator", err)
 	}
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&canSignIn) }, `SELECT EXISTS (SELECT 1 FROM users u WHERE u.role = $1 AND NOT u.disabled AND
+	err = s.db.Read(ctx, &canSignIn, `SELECT EXISTS (SELECT 1 FROM users u WHERE u.role = $1 AND NOT u.disabled AND
 		(EXISTS (SELECT 1 FROM logins l WHERE l.user_id = u.id) OR EXISTS (SELECT 1 FROM identities i WHERE i.user_id = u.id) OR EXISTS (SELECT 1 FROM passkeys p WHERE p.user_id = u.id)))`,
 		string(apikey.Administrator))
 	return u, canSignIn, sqldb.Failure("store.FirstAdministrator", err)

@@ -30,7 +30,7 @@ const catalogVersion = `SELECT COALESCE(MAX(version), 0) FROM catalog_changes`
 
 // CatalogVersion is the number of changes so far.
 func (s *Catalog) CatalogVersion(ctx context.Context) (version int64, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&version) }, catalogVersion)
+	err = s.db.Read(ctx, &version, catalogVersion)
 	return version, sqldb.Failure("store.CatalogVersion", err)
 }
 
@@ -78,7 +78,7 @@ const priceListRead = `SELECT data FROM price_lists WHERE version = $1`
 
 // PriceList is edit.Store.PriceList.
 func (s *Catalog) PriceList(ctx context.Context, version string) (data []byte, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&data) }, priceListRead, version)
+	err = s.db.Read(ctx, &data, priceListRead, version)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}

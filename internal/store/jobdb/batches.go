@@ -164,7 +164,7 @@ func (s *Jobs) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, erro
 		at, order, beyond = 0, "ASC", ">"
 	}
 	if q.After != "" {
-		err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&at) }, `SELECT created_at FROM files WHERE id = $1 AND user_id = $2`, q.After, q.User)
+		err := s.db.Read(ctx, &at, `SELECT created_at FROM files WHERE id = $1 AND user_id = $2`, q.After, q.User)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, fault.Field("store.Files", "after", "There is no file %.64q to go on after.", q.After)
 		}
@@ -196,13 +196,11 @@ func (s *Jobs) MarkFile(ctx context.Context, user, id string) error {
 
 // GoneFiles is batch.FileStore.GoneFiles.
 func (s *Jobs) GoneFiles(ctx context.Context, now time.Time, n int) (ids []string, err error) {
-	one := sqldb.Columns(func(id *string) []any { return []any{id} })
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		if _, err := t.Exec(`UPDATE files SET gone = TRUE WHERE NOT gone AND expires_at <= $1 AND `+fileUnread, now.UnixMicro()); err != nil {
 			return err
 		}
-		rows, err := t.Rows(`SELECT id FROM files WHERE gone ORDER BY id LIMIT $1`, n)
-		ids, err = sqldb.Collect(rows, err, one)
+		ids, err = sqldb.All(t, sqldb.Only[string], `SELECT id FROM files WHERE gone ORDER BY id LIMIT $1`, n)
 		return err
 	})
 	return ids, err
@@ -210,10 +208,8 @@ func (s *Jobs) GoneFiles(ctx context.Context, now time.Time, n int) (ids []strin
 
 // DropFile is batch.FileStore.DropFile.
 func (s *Jobs) DropFile(ctx context.Context, id string) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`DELETE FROM files WHERE id = $1 AND gone`, id)
-		return err
-	})
+	_, err := s.db.Exec(ctx, `DELETE FROM files WHERE id = $1 AND gone`, id)
+	return err
 }
 
 // AddBatch is batch.BatchStore.AddBatch.
@@ -265,7 +261,7 @@ func (s *Jobs) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error
 		at, id, order, beyond = 0, q.Before, "ASC", ">"
 	}
 	if id != "" {
-		err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&at) }, `SELECT created_at FROM batches WHERE id = $1 AND ($2 = '' OR user_id = $2)`, id, q.User)
+		err := s.db.Read(ctx, &at, `SELECT created_at FROM batches WHERE id = $1 AND ($2 = '' OR user_id = $2)`, id, q.User)
 		if errors.Is(err, sql.ErrNoRows) {
 			name := "after"
 			if q.Shape == batch.Messages {
@@ -344,19 +340,18 @@ func (s *Jobs) DeleteBatch(ctx context.Context, user, id string, shape batch.Sha
 
 // HasBatch is batch.BatchStore.HasBatch. It is rarely used: there is no index for it.
 func (s *Jobs) HasBatch(ctx context.Context, wallet, generation string) (found bool, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM batches WHERE wallet = $1 AND generation = $2)`, wallet, generation)
+	err = s.db.Read(ctx, &found, `SELECT EXISTS (SELECT 1 FROM batches WHERE wallet = $1 AND generation = $2)`, wallet, generation)
 	return found, sqldb.Failure("store.HasBatch", err)
 }
 
 // ClaimBatches is batch.WorkStore.ClaimBatches. Mostly nothing is due, and then nothing is locked.
 func (s *Jobs) ClaimBatches(ctx context.Context, node string, epoch int64, now time.Time, n int, held []string) (claimed []*batch.Batch, err error) {
-	ids := sqldb.Columns(func(id *string) []any { return []any{id} })
 	args := []any{now.UnixMicro(), n + len(held), sqldb.Text(node)}
 	free := func(due []string) []string {
 		due = slices.DeleteFunc(due, func(id string) bool { return slices.Contains(held, id) })
 		return due[:min(len(due), n)]
 	}
-	if due, err := sqldb.List(ctx, s.db, "store.ClaimBatches", ids, batchDue, args...); err != nil || len(free(due)) == 0 {
+	if due, err := sqldb.List(ctx, s.db, "store.ClaimBatches", sqldb.Only[string], batchDue, args...); err != nil || len(free(due)) == 0 {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
@@ -364,8 +359,7 @@ func (s *Jobs) ClaimBatches(ctx context.Context, node string, epoch int64, now t
 		if err := ledgerdb.InEpoch(t, "store.ClaimBatches", node, epoch); err != nil {
 			return err
 		}
-		rows, err := t.Rows(batchDue+t.Engine.ForUpdate, args...)
-		due, err := sqldb.Collect(rows, err, ids)
+		due, err := sqldb.All(t, sqldb.Only[string], batchDue+t.Engine.ForUpdate, args...)
 		if err != nil {
 			return err
 		}
@@ -483,7 +477,7 @@ func (s *Jobs) Parts(ctx context.Context, id string) ([]batch.Part, error) {
 
 // Terms is batch.WorkStore.Terms.
 func (s *Jobs) Terms(ctx context.Context, id, name string) (encoded []byte, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&encoded) }, `SELECT content FROM batch_terms WHERE batch = $1 AND id = $2`, id, name)
+	err = s.db.Read(ctx, &encoded, `SELECT content FROM batch_terms WHERE batch = $1 AND id = $2`, id, name)
 	return encoded, sqldb.Failure("store.Terms", err)
 }
 
@@ -514,10 +508,8 @@ func (s *Jobs) LeftParts(ctx context.Context, now time.Time, n int, pause func(t
 
 // LeavePart is batch.WorkStore.LeavePart.
 func (s *Jobs) LeavePart(ctx context.Context, p *batch.Part, now time.Time) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`UPDATE batch_parts SET upstream = $2, clear_at = $3, clears = 0 WHERE id = $1 AND state = 'ended'`, p.ID, p.Upstream, now.UnixMicro())
-		return err
-	})
+	_, err := s.db.Exec(ctx, `UPDATE batch_parts SET upstream = $2, clear_at = $3, clears = 0 WHERE id = $1 AND state = 'ended'`, p.ID, p.Upstream, now.UnixMicro())
+	return err
 }
 
 // ClearedPart is batch.WorkStore.ClearedPart. The row of a part whose batch is gone is not needed any more.
@@ -602,11 +594,8 @@ func (s *Jobs) EndBatch(ctx context.Context, b *batch.Batch, from batch.State, f
 
 // SweepItems is batch.WorkStore.SweepItems.
 func (s *Jobs) SweepItems(ctx context.Context, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(itemSweep, n)
-		gone = int(changed)
-		return err
-	})
+	changed, err := s.db.Exec(ctx, itemSweep, n)
+	gone = int(changed)
 	if err == nil && gone > 0 {
 		err = s.db.Scrub(ctx)
 	}

@@ -114,8 +114,7 @@ func takeSlot(t *sqldb.Tx, j *video.Job, limit int) error {
 			return err
 		}
 	}
-	rows, err := t.Rows(slotJobs, j.User)
-	active, err := sqldb.Collect(rows, err, sqldb.Columns(func(id *string) []any { return []any{id} }))
+	active, err := sqldb.All(t, sqldb.Only[string], slotJobs, j.User)
 	if err != nil {
 		return err
 	}
@@ -158,12 +157,8 @@ func (s *Jobs) Clock(ctx context.Context) (now time.Time, err error) { return s.
 
 // SweepJobs is video.Work.SweepJobs.
 func (s *Jobs) SweepJobs(ctx context.Context, before time.Time, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(jobSweep, before.UnixMicro(), n)
-		gone = int(changed)
-		return err
-	})
-	return gone, err
+	changed, err := s.db.Exec(ctx, jobSweep, before.UnixMicro(), n)
+	return int(changed), err
 }
 
 // HasJob reports whether a call of a wallet became a job. After that, a job that is not accepted can no longer be accepted. It is rarely
@@ -185,7 +180,7 @@ func (s *Jobs) HasJob(ctx context.Context, wallet, generation string) (found boo
 
 // UpstreamTaken implements video.Work. It is rarely used: there is no index for it.
 func (s *Jobs) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&taken) }, jobTaken, upstreamID, job)
+	err = s.db.Read(ctx, &taken, jobTaken, upstreamID, job)
 	if err != nil {
 		return false, sqldb.Failure("store.UpstreamTaken", err)
 	}
@@ -196,7 +191,7 @@ func (s *Jobs) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken
 func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 	after := int64(1<<63 - 1)
 	if q.After != "" {
-		err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&after) }, `SELECT created_at FROM video_jobs WHERE id = $1 AND user_id = $2`, q.After, q.User)
+		err := s.db.Read(ctx, &after, `SELECT created_at FROM video_jobs WHERE id = $1 AND user_id = $2`, q.After, q.User)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil, fault.Field("store.Jobs", "after", "There is no video job %q to go on after.", q.After)
 		}
@@ -231,8 +226,7 @@ func changed(op string, cause error) error {
 
 // ClaimJobs is video.Work.ClaimJobs. Mostly nothing is due, and then nothing is locked.
 func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (claimed []*video.Job, err error) {
-	ids := sqldb.Columns(func(id *string) []any { return []any{id} })
-	if due, err := sqldb.List(ctx, s.db, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
+	if due, err := sqldb.List(ctx, s.db, "store.ClaimJobs", sqldb.Only[string], jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
 		return nil, err
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
@@ -240,8 +234,7 @@ func (s *Jobs) ClaimJobs(ctx context.Context, node string, epoch int64, now time
 		if err := ledgerdb.InEpoch(t, "store.ClaimJobs", node, epoch); err != nil {
 			return err
 		}
-		rows, err := t.Rows(jobDue+t.Engine.ForUpdate, now.UnixMicro(), n)
-		due, err := sqldb.Collect(rows, err, ids)
+		due, err := sqldb.All(t, sqldb.Only[string], jobDue+t.Engine.ForUpdate, now.UnixMicro(), n)
 		if err != nil {
 			return err
 		}

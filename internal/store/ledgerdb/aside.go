@@ -16,7 +16,7 @@ import (
 
 // Life is ledger.Lives.Life.
 func (s *Ledger) Life(ctx context.Context, node string) (life string, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&life) }, nodeLife, node)
+	err = s.db.Read(ctx, &life, nodeLife, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -25,18 +25,14 @@ func (s *Ledger) Life(ctx context.Context, node string) (life string, err error)
 
 // Live is ledger.Lives.Live.
 func (s *Ledger) Live(ctx context.Context, node, former, life string) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(nodeLive, node, former, life)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, nodeLive, node, former, life)
+	return changed == 1, err
 }
 
 // Books is ledger.Lives.Books.
 func (s *Ledger) Books(ctx context.Context, fresh string) (id string, err error) {
 	read := func() error {
-		return s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&id) }, booksRead)
+		return s.db.Read(ctx, &id, booksRead)
 	}
 	if err = read(); !errors.Is(err, sql.ErrNoRows) {
 		return id, sqldb.Failure("store.Books", err)
@@ -99,7 +95,7 @@ func (s *Ledger) Asides(ctx context.Context) ([]ledger.Aside, error) {
 
 // CountAsides is ledger.Shelf.CountAsides.
 func (s *Ledger) CountAsides(ctx context.Context) (n int64, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&n) }, asideCount)
+	err = s.db.Read(ctx, &n, asideCount)
 	return n, sqldb.Failure("store.CountAsides", err)
 }
 

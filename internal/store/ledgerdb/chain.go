@@ -55,7 +55,7 @@ func (s *Ledger) TakeOver(ctx context.Context) error {
 		return sqldb.Failure("store.TakeOver", err)
 	}
 	var rows int64
-	if err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&rows) }, anything); err != nil || rows == 0 {
+	if err := s.db.Read(ctx, &rows, anything); err != nil || rows == 0 {
 		return sqldb.Failure("store.TakeOver", err)
 	}
 	return s.db.Write(ctx, s.takeOver)

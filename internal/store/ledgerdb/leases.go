@@ -211,7 +211,7 @@ func (s *Ledger) Tell(ctx context.Context, node string, epoch int64, hs []ledger
 
 // Recalled is ledger.Leases.Recalled.
 func (s *Ledger) Recalled(ctx context.Context, node string) ([]int64, error) {
-	return sqldb.List(ctx, s.db, "store.Recalled", sqldb.Columns(func(id *int64) []any { return []any{id} }), leasesRecalled, node)
+	return sqldb.List(ctx, s.db, "store.Recalled", sqldb.Only[int64], leasesRecalled, node)
 }
 
 // HandOver takes an amount from leases of a node and leases it to the job, so that the leased money of wallet and key stays the same.

@@ -13,7 +13,7 @@ import (
 
 // Position is ledger.Nodes.Position.
 func (s *Ledger) Position(ctx context.Context, node string) (position int64, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&position) }, nodePosition, node)
+	err = s.db.Read(ctx, &position, nodePosition, node)
 	if !errors.Is(err, sql.ErrNoRows) {
 		return position, sqldb.Failure("store.Position", err)
 	}
@@ -97,10 +97,9 @@ func (s *Ledger) Evict(ctx context.Context, node string, beat int64) (gone bool,
 
 // CloseLeases gives all that is left in a node's leases back and removes them.
 func CloseLeases(t *sqldb.Tx, node string) error {
-	rows, err := t.Rows(leasesOfNode, node)
-	leases, err := sqldb.Collect(rows, err, sqldb.Columns(func(l *lease) []any {
+	leases, err := sqldb.All(t, sqldb.Columns(func(l *lease) []any {
 		return []any{&l.fund.Wallet, &l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, &l.id}
-	}))
+	}), leasesOfNode, node)
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ const rebuildFor = 12 * time.Hour
 // they open.
 func (s *Ledger) FillRollUps(ctx context.Context) error {
 	form := 0
-	if err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form) }, formRead); err != nil || form == rollUpForm {
+	if err := s.db.Read(ctx, &form, formRead); err != nil || form == rollUpForm {
 		return sqldb.Failure("store.FillRollUps", err)
 	}
 	return s.rebuild(ctx, func(t *sqldb.Tx) (bool, error) {
@@ -92,8 +92,7 @@ func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *taxBook, error) {
 		wallet, against string
 		givenBack
 	}
-	rows, err := t.Rows(refundsOfAll)
-	refunds, err := sqldb.Collect(rows, err, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }))
+	refunds, err := sqldb.All(t, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }), refundsOfAll)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -106,7 +105,8 @@ func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *taxBook, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if rows, err = t.Rows(recordsOf); err != nil {
+	rows, err := t.Rows(recordsOf)
+	if err != nil {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()

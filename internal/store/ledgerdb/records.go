@@ -144,8 +144,7 @@ func (s *Ledger) UnpackCalls(ctx context.Context, after Unpacked, n int) (next U
 		if err := t.LockedRow(horizonRead).Scan(&horizon); err != nil {
 			return err
 		}
-		rows, err := t.Rows(packedCalls, after.wallet, after.id, int64(n))
-		list, err := sqldb.Collect(rows, err, scanStored)
+		list, err := sqldb.All(t, scanStored, packedCalls, after.wallet, after.id, int64(n))
 		if err != nil || len(list) == 0 {
 			return err
 		}
@@ -173,7 +172,7 @@ func (s *Ledger) UnpackCalls(ctx context.Context, after Unpacked, n int) (next U
 // unpacked reports whether all calls have details, without a transaction.
 func (s *Ledger) unpacked(ctx context.Context) (bool, error) {
 	var one int
-	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&one) }, `SELECT 1 FROM generations WHERE details IS NULL LIMIT 1`)
+	err := s.db.Read(ctx, &one, `SELECT 1 FROM generations WHERE details IS NULL LIMIT 1`)
 	if errors.Is(err, sql.ErrNoRows) {
 		return true, nil
 	}

@@ -83,7 +83,7 @@ func (k taxKey) addTo(d *ledger.Digest, s *taxes) {
 // KeptSince is ledger.Sweeper.KeptSince.
 func (s *Ledger) KeptSince(ctx context.Context) (time.Time, error) {
 	var before int64
-	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&before) }, horizonRead)
+	err := s.db.Read(ctx, &before, horizonRead)
 	if err != nil || before == 0 {
 		return time.Time{}, sqldb.Failure("store.KeptSince", err)
 	}
@@ -256,8 +256,7 @@ type swept struct {
 
 // oldOf reads the oldest calls of a wallet. One whose record cannot be read, or differs from its row, is never dropped: it shows what is wrong.
 func oldOf(t *sqldb.Tx, wallet string, before int64, n int) ([]swept, error) {
-	rows, err := t.Rows(oldCalls, wallet, before, int64(n))
-	list, err := sqldb.Collect(rows, err, scanStored)
+	list, err := sqldb.All(t, scanStored, oldCalls, wallet, before, int64(n))
 	if err != nil {
 		return nil, err
 	}
@@ -285,8 +284,7 @@ func refundsOfWallet(t *sqldb.Tx, wallet string, calls int) (map[string][]givenB
 		wallet, against string
 		givenBack
 	}
-	rows, err := t.Rows(refundsIn, ledger.WalletAccount+wallet)
-	list, err := sqldb.Collect(rows, err, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }))
+	list, err := sqldb.All(t, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }), refundsIn, ledger.WalletAccount+wallet)
 	back := map[string][]givenBack{}
 	for _, r := range list {
 		back[r.against] = append(back[r.against], r.givenBack)

@@ -26,7 +26,7 @@ var (
 
 // HoursMark is health.HourStore.HoursMark.
 func (s *Nodes) HoursMark(ctx context.Context, node string) (mark int64, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&mark) }, `SELECT slot FROM endpoint_marks WHERE node = $1`, node)
+	err = s.db.Read(ctx, &mark, `SELECT slot FROM endpoint_marks WHERE node = $1`, node)
 	return mark, sqldb.Missing("store.HoursMark", "This node has stored no hours yet.", err)
 }
 
@@ -115,17 +115,13 @@ func (s *Nodes) HoursSince(ctx context.Context, since time.Time) ([]health.Hour,
 // ForgetHours is health.HourStore.ForgetHours. It asks first, because most of the time there is nothing to delete and no transaction is needed.
 func (s *Nodes) ForgetHours(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	var some bool
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM endpoint_hours WHERE hour < $1)`, before.Unix())
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM endpoint_hours WHERE hour < $1)`, before.Unix())
 	if err != nil || !some {
 		return 0, sqldb.Failure("store.ForgetHours", err)
 	}
-	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(`DELETE FROM endpoint_hours WHERE (endpoint, hour, node) IN (SELECT endpoint, hour, node FROM endpoint_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`,
-			before.Unix(), n)
-		gone = int(changed)
-		return err
-	})
-	return gone, err
+	changed, err := s.db.ExecLazily(ctx, `DELETE FROM endpoint_hours WHERE (endpoint, hour, node) IN (SELECT endpoint, hour, node FROM endpoint_hours WHERE hour < $1 ORDER BY hour LIMIT $2)`,
+		before.Unix(), n)
+	return int(changed), err
 }
 
 // Serving is what a node that has begun and not ended says that it serves, when it last gave a sign of life.
@@ -137,10 +133,8 @@ type Serving struct {
 
 // SetServing keeps what a node serves, for others to compare.
 func (s *Nodes) SetServing(ctx context.Context, node, what string) error {
-	return s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`UPDATE nodes SET serving = $2 WHERE id = $1`, node, what)
-		return err
-	})
+	_, err := s.db.ExecLazily(ctx, `UPDATE nodes SET serving = $2 WHERE id = $1`, node, what)
+	return err
 }
 
 // AllServing lists the nodes that have begun and not ended.

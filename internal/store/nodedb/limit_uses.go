@@ -14,6 +14,8 @@ import (
 // usesOverlap is longer than a transaction may take: a change that was made at a moment is seen by then.
 const usesOverlap = 5 * time.Second
 
+const nodesAlive = `SELECT COUNT(*) FROM nodes WHERE live = 1`
+
 // longest is the furthest moment at which an allowance is full again, from now: fifty years are more than anyone waits, and three times that still fits.
 const longest = 50 * 365 * 24 * time.Hour
 
@@ -57,7 +59,7 @@ func (s *Nodes) ShareUses(ctx context.Context, uses []limit.Use, since time.Time
 		from = since.Add(-usesOverlap).UnixNano()
 	}
 	out.At = now
-	if err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&out.Nodes) }, nodesAlive); err != nil {
+	if err = s.db.Read(ctx, &out.Nodes, nodesAlive); err != nil {
 		return out, sqldb.Failure(op, err)
 	}
 	out.Names, err = sqldb.List(ctx, s.db, op, func(row sqldb.Scanner) (f limit.Full, err error) {
@@ -77,10 +79,6 @@ func (s *Nodes) SweepUses(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`DELETE FROM limit_uses WHERE changed_at < $1 AND full_a < $2 AND full_b < $2 AND full_c < $2`, now.Add(-time.Minute).UnixNano(), now.UnixNano())
-		return err
-	})
+	_, err = s.db.ExecLazily(ctx, `DELETE FROM limit_uses WHERE changed_at < $1 AND full_a < $2 AND full_b < $2 AND full_c < $2`, now.Add(-time.Minute).UnixNano(), now.UnixNano())
+	return err
 }
-
-const nodesAlive = `SELECT COUNT(*) FROM nodes WHERE live = 1`

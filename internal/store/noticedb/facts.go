@@ -43,20 +43,18 @@ func scanFact(row sqldb.Scanner) (k keptFact, err error) {
 func (s *Notices) EnrolAccounts(ctx context.Context, now time.Time) error {
 	var some bool
 	const missing = `FROM users u WHERE NOT EXISTS (SELECT 1 FROM notify_accounts a WHERE a.account = u.id)`
-	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 `+missing+`)`)
+	err := s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 `+missing+`)`)
 	if err != nil || !some {
 		return sqldb.Failure("store.EnrolAccounts", err)
 	}
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`INSERT INTO notify_accounts (account, since, next_at) SELECT u.id, CAST($1 AS BIGINT), CAST($1 AS BIGINT) `+missing+` ON CONFLICT (account) DO NOTHING`, now.UnixMicro())
-		return err
-	})
+	_, err = s.db.Exec(ctx, `INSERT INTO notify_accounts (account, since, next_at) SELECT u.id, CAST($1 AS BIGINT), CAST($1 AS BIGINT) `+missing+` ON CONFLICT (account) DO NOTHING`, now.UnixMicro())
+	return err
 }
 
 // ClaimChecks is notify.FactStore.ClaimChecks. A claim is the next time of the check: a node that dies with it delays the check, and no more.
 func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (all []notify.Enrolled, err error) {
 	var some bool
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM notify_accounts WHERE next_at <= $1)`, now.UnixMicro())
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM notify_accounts WHERE next_at <= $1)`, now.UnixMicro())
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.ClaimChecks", err)
 	}
@@ -169,8 +167,7 @@ func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.
 		if err := t.LockedRow(`SELECT account FROM notify_accounts WHERE account = $1`, account).Scan(&locked); err != nil {
 			return sqldb.NoneOf("store.NoteFacts", "account", err)
 		}
-		rows, err := t.Rows(factRead, account)
-		kept, err := sqldb.Collect(rows, err, scanFact)
+		kept, err := sqldb.All(t, scanFact, factRead, account)
 		if err != nil {
 			return err
 		}
@@ -231,11 +228,7 @@ func await(t *sqldb.Tx, account string, cause notify.Cause, now time.Time) error
 
 // SweepFacts is notify.FactStore.SweepFacts.
 func (s *Notices) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(`DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
-			WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
-		gone = int(changed)
-		return err
-	})
-	return gone, err
+	changed, err := s.db.Exec(ctx, `DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
+		WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
+	return int(changed), err
 }

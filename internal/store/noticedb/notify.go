@@ -132,7 +132,7 @@ func (s *Notices) NoticeKey(ctx context.Context, fresh []byte) (key []byte, err 
 func (s *Notices) ClaimMails(ctx context.Context, now, until time.Time, n int) (all []notify.Letter, err error) {
 	const due = `waiting AND next_at <= $1 AND leased_until <= $1`
 	var some bool // asked first, because most of the time nothing is due and no transaction is needed
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM notify_mails WHERE `+due+`)`, now.UnixMicro())
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM notify_mails WHERE `+due+`)`, now.UnixMicro())
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.ClaimMails", err)
 	}
@@ -153,9 +153,8 @@ func (s *Notices) ClaimMails(ctx context.Context, now, until time.Time, n int) (
 }
 
 func letter(t *sqldb.Tx, l *notify.Letter) error {
-	rows, err := t.Rows(`SELECT `+strings.Join(factColumns, ", ")+` FROM notify_facts WHERE account = $1 AND cause = $2 AND mail AND gone_at = 0 ORDER BY found_at, id LIMIT 50`,
+	kept, err := sqldb.All(t, scanFact, `SELECT `+strings.Join(factColumns, ", ")+` FROM notify_facts WHERE account = $1 AND cause = $2 AND mail AND gone_at = 0 ORDER BY found_at, id LIMIT 50`,
 		l.Account, string(l.Cause))
-	kept, err := sqldb.Collect(rows, err, scanFact)
 	for i := range kept {
 		l.Facts = append(l.Facts, kept[i].Fact)
 	}

@@ -32,12 +32,12 @@ const isDue = `state = 'pending' AND next_at <= $1 AND leased_until <= $1`
 // ClaimDeliveries is webhook.Outbox.ClaimDeliveries. Two nodes that find the same row due meet at its lock, and the second leaves it.
 func (s *Notices) ClaimDeliveries(ctx context.Context, now, until time.Time, perAccount, n int) (all []webhook.Delivery, err error) {
 	var some bool // asked first, because most of the time nothing is due and no transaction is needed
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE `+isDue+`)`, now.UnixMicro())
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM webhook_deliveries WHERE `+isDue+`)`, now.UnixMicro())
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.ClaimDeliveries", err)
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		rows, err := t.Rows(`WITH due AS (SELECT id, account, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) AS place
+		all, err = sqldb.All(t, scanDelivery, `WITH due AS (SELECT id, account, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) AS place
 				FROM webhook_deliveries WHERE `+isDue+`),
 			placed AS (SELECT id, next_at, place +
 				(SELECT COUNT(*) FROM webhook_deliveries h WHERE h.account = due.account AND h.state = 'pending' AND h.leased_until > $1) AS place
@@ -46,7 +46,6 @@ func (s *Notices) ClaimDeliveries(ctx context.Context, now, until time.Time, per
 			WHERE `+isDue+` AND id IN (SELECT id FROM placed WHERE place <= $3 ORDER BY next_at, id LIMIT $4)
 			RETURNING id, account, url, event, payload, created_at, next_at, attempts, fence`,
 			now.UnixMicro(), until.UnixMicro(), perAccount, n)
-		all, err = sqldb.Collect(rows, err, scanDelivery)
 		return err
 	})
 	if err != nil {
@@ -70,24 +69,16 @@ func (s *Notices) EndDelivery(ctx context.Context, id string, fence int64, o web
 		ended = sqldb.Micros(o.At)
 		o.NextAt = o.At
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE webhook_deliveries SET state = $1, next_at = $2, leased_until = 0, last_status = $3, last_error = $4, ended_at = $5
-			WHERE id = $6 AND fence = $7 AND state = 'pending'`, string(o.State), o.NextAt.UnixMicro(), o.Status, o.Error, ended, id, fence)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, `UPDATE webhook_deliveries SET state = $1, next_at = $2, leased_until = 0, last_status = $3, last_error = $4, ended_at = $5
+		WHERE id = $6 AND fence = $7 AND state = 'pending'`, string(o.State), o.NextAt.UnixMicro(), o.Status, o.Error, ended, id, fence)
+	return changed == 1, err
 }
 
 // SweepDeliveries is webhook.Outbox.SweepDeliveries.
 func (s *Notices) SweepDeliveries(ctx context.Context, before time.Time, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(`DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)`,
-			before.UnixMicro(), n)
-		gone = int(changed)
-		return err
-	})
-	return gone, err
+	changed, err := s.db.Exec(ctx, `DELETE FROM webhook_deliveries WHERE id IN (SELECT id FROM webhook_deliveries WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)`,
+		before.UnixMicro(), n)
+	return int(changed), err
 }
 
 const secretColumns = `account, secret, previous, previous_until, updated_at`
@@ -120,11 +111,9 @@ func (s *Notices) WebhookSecrets(ctx context.Context) ([]webhook.Sealed, error) 
 
 // InsertWebhookSecret is webhook.SecretStore.InsertWebhookSecret.
 func (s *Notices) InsertWebhookSecret(ctx context.Context, account string, current []byte, now time.Time) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`INSERT INTO webhook_secrets (account, secret, created_at, updated_at) VALUES ($1, $2, $3, $3) ON CONFLICT (account) DO NOTHING`,
-			account, current, now.UnixMicro())
-		return err
-	})
+	_, err := s.db.Exec(ctx, `INSERT INTO webhook_secrets (account, secret, created_at, updated_at) VALUES ($1, $2, $3, $3) ON CONFLICT (account) DO NOTHING`,
+		account, current, now.UnixMicro())
+	return err
 }
 
 // RotateWebhookSecret is webhook.SecretStore.RotateWebhookSecret.
@@ -142,10 +131,6 @@ func (s *Notices) RotateWebhookSecret(ctx context.Context, account string, curre
 
 // RewrapWebhookSecret is webhook.SecretStore.RewrapWebhookSecret.
 func (s *Notices) RewrapWebhookSecret(ctx context.Context, from, to webhook.Sealed) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE webhook_secrets SET secret = $1, previous = $2 WHERE account = $3 AND secret = $4`, to.Current, to.Previous, from.Account, from.Current)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, `UPDATE webhook_secrets SET secret = $1, previous = $2 WHERE account = $3 AND secret = $4`, to.Current, to.Previous, from.Account, from.Current)
+	return changed == 1, err
 }

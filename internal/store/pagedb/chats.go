@@ -97,18 +97,12 @@ func (s *Pages) DeleteChats(ctx context.Context, user string, now time.Time, e a
 
 // ShortenChats is chat.Store.ShortenChats.
 func (s *Pages) ShortenChats(ctx context.Context, user string, keepFor time.Duration) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`UPDATE chats SET expires_at = updated_at + $1 WHERE user_id = $2 AND expires_at > updated_at + $1`, keepFor.Microseconds(), user)
-		return err
-	})
+	_, err := s.db.Exec(ctx, `UPDATE chats SET expires_at = updated_at + $1 WHERE user_id = $2 AND expires_at > updated_at + $1`, keepFor.Microseconds(), user)
+	return err
 }
 
 // SweepChats is chat.Store.SweepChats.
 func (s *Pages) SweepChats(ctx context.Context, now time.Time, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(`DELETE FROM chats WHERE (user_id, id) IN (SELECT user_id, id FROM chats WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now.UnixMicro(), n)
-		gone = int(changed)
-		return err
-	})
-	return gone, err
+	changed, err := s.db.Exec(ctx, `DELETE FROM chats WHERE (user_id, id) IN (SELECT user_id, id FROM chats WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now.UnixMicro(), n)
+	return int(changed), err
 }

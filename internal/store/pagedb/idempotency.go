@@ -58,31 +58,22 @@ func boundIdempotent(t *sqldb.Tx, user string, b idempotency.Bounds) error {
 
 // FinishIdempotent is idempotency.Store.FinishIdempotent.
 func (s *Pages) FinishIdempotent(ctx context.Context, user, name, generation string, a idempotency.Answer) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE idempotency SET finished = $1, status = $2, type = $3, size = $4, body = $5
-			WHERE user_id = $6 AND name = $7 AND generation = $8 AND NOT finished`, true, a.Status, a.Type, len(a.Body), a.Body, user, name, generation)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.Exec(ctx, `UPDATE idempotency SET finished = $1, status = $2, type = $3, size = $4, body = $5
+		WHERE user_id = $6 AND name = $7 AND generation = $8 AND NOT finished`, true, a.Status, a.Type, len(a.Body), a.Body, user, name, generation)
+	return changed == 1, err
 }
 
 // DropIdempotent is idempotency.Store.DropIdempotent.
 func (s *Pages) DropIdempotent(ctx context.Context, user, name, generation string) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`DELETE FROM idempotency WHERE user_id = $1 AND name = $2 AND generation = $3 AND NOT finished`, user, name, generation)
-		return err
-	})
+	_, err := s.db.Exec(ctx, `DELETE FROM idempotency WHERE user_id = $1 AND name = $2 AND generation = $3 AND NOT finished`, user, name, generation)
+	return err
 }
 
 // SweepIdempotent is idempotency.Store.SweepIdempotent.
 func (s *Pages) SweepIdempotent(ctx context.Context, now time.Time, n int) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		changed, err := t.Exec(`DELETE FROM idempotency WHERE (user_id, name) IN (SELECT user_id, name FROM idempotency WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
-			now.UnixMicro(), n)
-		gone = int(changed)
-		return err
-	})
+	changed, err := s.db.Exec(ctx, `DELETE FROM idempotency WHERE (user_id, name) IN (SELECT user_id, name FROM idempotency WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)`,
+		now.UnixMicro(), n)
+	gone = int(changed)
 	if err == nil && gone < n {
 		err = s.db.Scrub(ctx)
 	}

@@ -39,8 +39,7 @@ func (s *Pages) Response(ctx context.Context, account, id string, now time.Time)
 
 // HasResponse is history.Reader.HasResponse.
 func (s *Pages) HasResponse(ctx context.Context, account, id string, now time.Time) (has bool, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&has) },
-		`SELECT EXISTS (SELECT 1 FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3)`, account, id, now.UnixMicro())
+	err = s.db.Read(ctx, &has, `SELECT EXISTS (SELECT 1 FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3)`, account, id, now.UnixMicro())
 	return has, sqldb.Failure("store.HasResponse", err)
 }
 
@@ -103,13 +102,9 @@ func (s *Pages) KeepResponse(ctx context.Context, r *history.Response) (kept boo
 
 // MarkResponse is history.Writer.MarkResponse.
 func (s *Pages) MarkResponse(ctx context.Context, account, id string, status history.Status, staleAt time.Time) (done bool, err error) {
-	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
-			string(status), staleAt.UnixMicro(), account, id)
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.ExecLazily(ctx, `UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
+		string(status), staleAt.UnixMicro(), account, id)
+	return changed == 1, err
 }
 
 // DeleteResponse is history.Writer.DeleteResponse.
@@ -154,10 +149,8 @@ func (s *Pages) DeleteResponses(ctx context.Context, account string, n int, now 
 
 // ShortenResponses is history.Writer.ShortenResponses.
 func (s *Pages) ShortenResponses(ctx context.Context, account string, keepFor time.Duration) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		_, err := t.Exec(`UPDATE responses SET expires_at = created_at + $1 WHERE account = $2 AND expires_at > created_at + $1`, keepFor.Microseconds(), account)
-		return err
-	})
+	_, err := s.db.Exec(ctx, `UPDATE responses SET expires_at = created_at + $1 WHERE account = $2 AND expires_at > created_at + $1`, keepFor.Microseconds(), account)
+	return err
 }
 
 // forget deletes responses with their items.

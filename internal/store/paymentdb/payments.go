@@ -171,8 +171,7 @@ func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Pay
 
 // Unanswered is payment.Store.Unanswered.
 func (s *Payments) Unanswered(ctx context.Context, provider string) (some bool, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) },
-		`SELECT EXISTS (SELECT 1 FROM payments WHERE provider = $1 AND provider_id IS NULL AND (state = 'new' OR tries > 0))`, provider)
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM payments WHERE provider = $1 AND provider_id IS NULL AND (state = 'new' OR tries > 0))`, provider)
 	return some, sqldb.Failure("store.Unanswered", err)
 }
 
@@ -257,14 +256,13 @@ func (s *Payments) ClaimPayments(ctx context.Context, now, until time.Time, n in
 // claimDue takes rows of a table that are due until another time. Two nodes that find the same row due meet at its lock, and the second leaves it.
 func (s *Payments) claimDue(ctx context.Context, table string, now, until time.Time, n int) (ids []string, err error) {
 	var some bool
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&some) }, `SELECT EXISTS (SELECT 1 FROM `+table+` WHERE due_at <= $1)`, now.UnixMicro())
+	err = s.db.Read(ctx, &some, `SELECT EXISTS (SELECT 1 FROM `+table+` WHERE due_at <= $1)`, now.UnixMicro())
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.claimDue", err)
 	}
 	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		rows, err := t.Rows(`UPDATE `+table+` SET due_at = $2 WHERE due_at <= $1 AND id IN (SELECT id FROM `+table+` WHERE due_at <= $1 ORDER BY due_at LIMIT $3) RETURNING id`,
+		ids, err = sqldb.All(t, sqldb.Only[string], `UPDATE `+table+` SET due_at = $2 WHERE due_at <= $1 AND id IN (SELECT id FROM `+table+` WHERE due_at <= $1 ORDER BY due_at LIMIT $3) RETURNING id`,
 			now.UnixMicro(), until.UnixMicro(), n)
-		ids, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (id string, err error) { err = row.Scan(&id); return id, err })
 		return err
 	})
 	return ids, err
@@ -272,12 +270,8 @@ func (s *Payments) claimDue(ctx context.Context, table string, now, until time.T
 
 // ClaimPayment is payment.Store.ClaimPayment.
 func (s *Payments) ClaimPayment(ctx context.Context, id string, since, now time.Time) (done bool, err error) {
-	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`UPDATE payments SET looked_at = $3 WHERE id = $1 AND looked_at <= $2`, id, since.UnixMicro(), now.UnixMicro())
-		done = n == 1
-		return err
-	})
-	return done && err == nil, err
+	changed, err := s.db.ExecLazily(ctx, `UPDATE payments SET looked_at = $3 WHERE id = $1 AND looked_at <= $2`, id, since.UnixMicro(), now.UnixMicro())
+	return changed == 1, err
 }
 
 // AddRefund is payment.Store.AddRefund.
@@ -433,6 +427,6 @@ func (s *Payments) DueRules(ctx context.Context, now time.Time, n int) ([]paymen
 
 // AutoSum is payment.Store.AutoSum.
 func (s *Payments) AutoSum(ctx context.Context, account string, since time.Time) (sum money.Nano, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan((*int64)(&sum)) }, autoSum, account, since.UnixMicro())
+	err = s.db.Read(ctx, (*int64)(&sum), autoSum, account, since.UnixMicro())
 	return sum, sqldb.Failure("store.AutoSum", err)
 }

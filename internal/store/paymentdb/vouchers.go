@@ -103,7 +103,7 @@ func (s *Payments) RevokeVouchers(ctx context.Context, id string, now time.Time,
 func (s *Payments) RedeemVoucher(ctx context.Context, r voucher.Redemption, decide func(*voucher.State) (*ledger.Posting, error)) (done voucher.Redemption, repeated bool, err error) {
 	code := r.Code.String()
 	var known bool // read without a lock, so that guesses do not delay other accounts
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&known) }, `SELECT EXISTS (SELECT 1 FROM voucher_codes WHERE hash = $1)`, code)
+	err = s.db.Read(ctx, &known, `SELECT EXISTS (SELECT 1 FROM voucher_codes WHERE hash = $1)`, code)
 	if err == nil && !known {
 		err = fault.New(fault.NotFound, "store.RedeemVoucher", "There is no such code. Check every letter.")
 	}

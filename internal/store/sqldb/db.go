@@ -54,6 +54,11 @@ func (s *DB) Find(ctx context.Context, scan func(Scanner) error, text string, ar
 	return scan(s.Engine.Read.QueryRowContext(ctx, text, Clean(args)...))
 }
 
+// Read reads one value into a pointer. It fails with sql.ErrNoRows when there is no row.
+func (s *DB) Read(ctx context.Context, into any, text string, args ...any) error {
+	return s.Find(ctx, func(row Scanner) error { return row.Scan(into) }, text, args...)
+}
+
 // List reads all rows of a query with scan. The result is empty, not nil, without rows.
 func List[T any](ctx context.Context, s *DB, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.Engine.QueryFor)
@@ -124,6 +129,27 @@ func (s *DB) Write(ctx context.Context, f func(*Tx) error) error { return s.Tran
 // failure.
 func (s *DB) WriteLazily(ctx context.Context, f func(*Tx) error) error {
 	return s.Transact(ctx, true, f)
+}
+
+// Exec is Write of one statement. It returns how many rows changed.
+func (s *DB) Exec(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	return s.exec(ctx, false, text, args)
+}
+
+// ExecLazily is WriteLazily of one statement.
+func (s *DB) ExecLazily(ctx context.Context, text string, args ...any) (changed int64, err error) {
+	return s.exec(ctx, true, text, args)
+}
+
+func (s *DB) exec(ctx context.Context, lazy bool, text string, args []any) (changed int64, err error) {
+	err = s.Transact(ctx, lazy, func(t *Tx) (err error) {
+		changed, err = t.Exec(text, args...)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	return changed, nil
 }
 
 // Transact is Write, or WriteLazily.

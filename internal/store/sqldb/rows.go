@@ -24,6 +24,18 @@ func Collect[T any](rows *sql.Rows, err error, scan func(Scanner) (T, error)) ([
 	return all, rows.Err()
 }
 
+// All is List in a transaction.
+func All[T any](t *Tx, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
+	rows, err := t.Rows(text, args...)
+	return Collect(rows, err, scan)
+}
+
+// Only scans a row of one column.
+func Only[T any](row Scanner) (v T, err error) {
+	err = row.Scan(&v)
+	return v, err
+}
+
 // Columns makes a scan function of the places where the columns of a row go.
 func Columns[T any](fields func(*T) []any) func(Scanner) (T, error) {
 	return func(row Scanner) (v T, err error) {
