@@ -145,7 +145,7 @@ func eraseFromAudit(t *sqldb.Tx, user string, addresses []string) (string, error
 			return "", err
 		}
 	}
-	all, err := sqldb.All(t, auditdb.Scan, auditdb.Read+`WHERE erased = $1 ORDER BY seq`, next)
+	all, err := auditdb.Chain.Rows(t, `WHERE erased = $1 ORDER BY seq`, next)
 	var rest audit.Rest
 	for i := range all {
 		rest.Add(&all[i])

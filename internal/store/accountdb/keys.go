@@ -17,27 +17,103 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.rate_calls, k.strict, k.preferences,
-	k.expires_at, k.created_at, k.updated_at, k.deleted_at, k.allowed_models, k.allowed_ips, k.previous_hash, k.previous_label, k.previous_until`
+var keys = sqldb.Map[apikey.Key, struct {
+	ID, Hash, Label, Name                         string
+	User                                          string `db:"user_id"`
+	Creator                                       string
+	Management, Disabled                          bool
+	LimitNano                                     sql.NullInt64
+	LimitReset                                    string
+	RateRequests, RateTokens, RateNano, RateCalls sql.NullInt64
+	Strict                                        bool
+	Preferences                                   string
+	ExpiresAt                                     time.Time `db:",null"`
+	CreatedAt, UpdatedAt                          time.Time
+	DeletedAt                                     time.Time `db:",null"`
+	AllowedModels                                 string
+	AllowedIPs                                    string `db:"allowed_ips"`
+	Previous                                      struct {
+		Hash  string    `db:"hash,null"`
+		Label string    `db:"label"`
+		Until time.Time `db:"until,null"`
+	} `db:"previous_"`
+}]("api_keys",
+	sqldb.Encoded("limit_nano", func(k *apikey.Key) (n sql.NullInt64) {
+		if k.Limit != nil {
+			n = sql.NullInt64{Int64: int64(k.Limit.Amount), Valid: true}
+		}
+		return n
+	}, func(k *apikey.Key, n sql.NullInt64) error {
+		if n.Valid {
+			k.Limit = &apikey.Limit{Amount: money.Nano(n.Int64)}
+		}
+		return nil
+	}),
+	sqldb.Encoded("limit_reset", func(k *apikey.Key) string {
+		if k.Limit == nil {
+			return ""
+		}
+		return string(k.Limit.Reset)
+	}, func(k *apikey.Key, reset string) error {
+		if k.Limit != nil {
+			k.Limit.Reset = apikey.Reset(reset)
+		}
+		return nil
+	}),
+	rate("rate_requests", func(r *apikey.Rates) *int64 { return &r.Requests }), rate("rate_tokens", func(r *apikey.Rates) *int64 { return &r.Tokens }),
+	rate("rate_nano", func(r *apikey.Rates) *int64 { return (*int64)(&r.Rubles) }), rate("rate_calls", func(r *apikey.Rates) *int64 { return &r.Calls }),
+	sqldb.Encoded("allowed_models", func(k *apikey.Key) string { return strings.Join(k.Models, " ") }, func(k *apikey.Key, models string) error {
+		if models != "" {
+			k.Models = strings.Fields(models)
+		}
+		return nil
+	}),
+	sqldb.Encoded("allowed_ips", func(k *apikey.Key) string { return addressesText(k.Addresses) }, func(k *apikey.Key, addresses string) error {
+		for _, text := range strings.Fields(addresses) {
+			p, err := netip.ParsePrefix(text)
+			if err != nil { // a restriction that cannot be read must not be dropped
+				return err
+			}
+			k.Addresses = append(k.Addresses, p)
+		}
+		return nil
+	}))
+
+// rate stores an allowance, which is NULL where a key leaves it to the operator.
+func rate(column string, of func(*apikey.Rates) *int64) sqldb.Option[apikey.Key] {
+	return sqldb.Encoded(column, func(k *apikey.Key) (n sql.NullInt64) {
+		if k.Rates != nil {
+			n = sql.NullInt64{Int64: *of(k.Rates), Valid: *of(k.Rates) != apikey.DefaultRate}
+		}
+		return n
+	}, func(k *apikey.Key, n sql.NullInt64) error {
+		if !n.Valid {
+			return nil
+		}
+		if k.Rates == nil {
+			k.Rates = &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate, Calls: apikey.DefaultRate}
+		}
+		*of(k.Rates) = n.Int64
+		return nil
+	})
+}
 
 // KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
-func (s *Accounts) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
-		return err
-	},
-		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1 OR k.previous_hash = $1`, hash)
-	return f, noKey("store.KeyByHash", err)
+func (s *Accounts) KeyByHash(ctx context.Context, hash string) (apikey.Found, error) {
+	return s.foundKey(ctx, "store.KeyByHash", `k.hash = $1 OR k.previous_hash = $1`, hash)
 }
 
 // KeyByID finds a key as KeyByHash does, by its id.
-func (s *Accounts) KeyByID(ctx context.Context, id string) (f apikey.Found, err error) {
+func (s *Accounts) KeyByID(ctx context.Context, id string) (apikey.Found, error) {
+	return s.foundKey(ctx, "store.KeyByID", `k.id = $1`, id)
+}
+
+func (s *Accounts) foundKey(ctx context.Context, op, where, value string) (f apikey.Found, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
+		f.Key, err = keys.ScanWith(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
 		return err
-	},
-		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.id = $1`, id)
-	return f, noKey("store.KeyByID", err)
+	}, `SELECT `+keys.Of("k")+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE `+where, value)
+	return f, noKey(op, err)
 }
 
 // ListKeys lists keys that are not deleted, newest first.
@@ -47,17 +123,16 @@ func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key,
 	}
 	// Only conditions that are asked for: with "$1 = '' OR", SQLite would read the keys of all users.
 	var c sqldb.Conditions
-	c.Equal("k.user_id", f.User)
+	c.Equal("user_id", f.User)
 	if !f.IncludeDeleted {
-		c.Add("k.deleted_at IS NULL")
+		c.Add("deleted_at IS NULL")
 	}
 	if !f.IncludeDisabled {
-		c.Add("NOT k.disabled")
+		c.Add("NOT disabled")
 	}
 	page := sqldb.Conditions{Args: c.Args}
 	page.Add("? OFFSET ?", f.Count, f.Offset)
-	return sqldb.List(ctx, s.db, "store.ListKeys", func(row sqldb.Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k`+c.Where()+
-		` ORDER BY k.created_at DESC, k.id DESC LIMIT `+page.Text.String(), page.Args...)
+	return keys.List(ctx, s.db, "store.ListKeys", c.Where()+` ORDER BY created_at DESC, id DESC LIMIT `+page.Text.String(), page.Args...)
 }
 
 // InsertKey adds a key unless its user has maxPerUser of them.
@@ -66,11 +141,11 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 		if err := t.KnownUser(k.User); err != nil {
 			return sqldb.NoUser("store.InsertKey", err)
 		}
-		var keys int
-		if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&keys); err != nil {
+		var have int
+		if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&have); err != nil {
 			return err
 		}
-		if keys >= maxPerUser {
+		if have >= maxPerUser {
 			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used.", maxPerUser)
 		}
 		if err := forgetKeys(t, k.User); err != nil {
@@ -79,7 +154,7 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 		if err := labelFree(t, k.User, k.Label); err != nil {
 			return err
 		}
-		if err := insertKey(t, &k); err != nil {
+		if err := keys.Insert(t, &k); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, k.CreatedAt)
@@ -110,32 +185,17 @@ func forgetKeys(t *sqldb.Tx, user string) error {
 	return err
 }
 
-func insertKey(t *sqldb.Tx, k *apikey.Key) error {
-	limit, reset := limitColumns(k.Limit)
-	requests, tokens, rubles, calls := rateColumns(k.Rates)
-	_, err := t.Exec(`INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, disabled, limit_nano, limit_reset, strict,
-		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences, allowed_models, allowed_ips, rate_calls)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)`,
-		k.ID, k.Hash, k.Label, k.Name, k.User, k.Creator, k.Management, k.Disabled, limit, reset, k.Strict,
-		sqldb.Micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences, strings.Join(k.Models, " "), addressesText(k.Addresses), calls)
-	return err
-}
-
 // ChangeKey edits a key that is not deleted. It fails with fault.NotFound.
 func (s *Accounts) ChangeKey(ctx context.Context, user, hash string, c apikey.Change, now time.Time, e audit.Event) (apikey.Key, error) {
 	var key apikey.Key
 	err := s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		key, err = scanKey(t.LockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
+		key, err = keys.LockedRow(t, `WHERE hash = $1 AND ($2 = '' OR user_id = $2) AND deleted_at IS NULL`, hash, user)
 		if err != nil {
 			return noKey("store.ChangeKey", err)
 		}
 		apply(&key, c)
 		key.UpdatedAt = now.UTC()
-		limit, reset := limitColumns(key.Limit)
-		requests, tokens, rubles, calls := rateColumns(key.Rates)
-		_, err = t.Exec(`UPDATE api_keys SET name = $1, disabled = $2, limit_nano = $3, limit_reset = $4, strict = $5, updated_at = $6,
-			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10, allowed_models = $11, allowed_ips = $12, expires_at = $13, rate_calls = $14 WHERE id = $15`,
-			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, strings.Join(key.Models, " "), addressesText(key.Addresses), sqldb.Micros(key.ExpiresAt), calls, key.ID)
+		err = keys.Update(t, &key, "id; name, disabled, limit_nano, limit_reset, strict, updated_at, rate_requests, rate_tokens, rate_nano, rate_calls, preferences, allowed_models, allowed_ips, expires_at")
 		if err != nil {
 			return err
 		}
@@ -178,21 +238,18 @@ func apply(k *apikey.Key, c apikey.Change) {
 func (s *Accounts) RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (apikey.Key, error) {
 	var key apikey.Key
 	err := s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		key, err = scanKey(t.LockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
+		key, err = keys.LockedRow(t, `WHERE hash = $1 AND ($2 = '' OR user_id = $2) AND deleted_at IS NULL`, hash, user)
 		if err != nil {
 			return noKey("store.RotateKey", err)
 		}
 		if err := labelFree(t, key.User, newLabel); err != nil {
 			return err
 		}
-		former := sql.NullString{String: key.Hash, Valid: !until.IsZero()}
-		label := key.Label
 		if key.Previous = (apikey.Previous{Hash: key.Hash, Label: key.Label, Until: until.UTC()}); until.IsZero() {
-			key.Previous, label = apikey.Previous{}, ""
+			key.Previous = apikey.Previous{}
 		}
 		key.Hash, key.Label, key.UpdatedAt = newHash, newLabel, now.UTC()
-		if _, err = t.Exec(`UPDATE api_keys SET hash = $1, label = $2, previous_hash = $3, previous_label = $4, previous_until = $5, updated_at = $6 WHERE id = $7`,
-			newHash, newLabel, former, label, sqldb.Micros(until), now.UnixMicro(), key.ID); err != nil {
+		if err := keys.Update(t, &key, "id; hash, label, previous_hash, previous_label, previous_until, updated_at"); err != nil {
 			return err
 		}
 		// what is known by the hash of a key
@@ -245,63 +302,6 @@ func (s *Accounts) Disablings(ctx context.Context, user string) (map[string]apik
 		by[r.key] = r.by
 	}
 	return by, err
-}
-
-// scanKey reads keyColumns and the query's further columns.
-func scanKey(row sqldb.Scanner, more ...any) (k apikey.Key, err error) {
-	var limit, expires, deleted, requests, tokens, rubles, calls sql.NullInt64
-	var reset, models, addresses string
-	var former sql.NullString
-	var until sql.NullInt64
-	var created, updated int64
-	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &calls, &k.Strict, &k.Preferences,
-		&expires, &created, &updated, &deleted, &models, &addresses, &former, &k.Previous.Label, &until}
-	if err := row.Scan(append(into, more...)...); err != nil {
-		return apikey.Key{}, err
-	}
-	if limit.Valid {
-		k.Limit = &apikey.Limit{Amount: money.Nano(limit.Int64), Reset: apikey.Reset(reset)}
-	}
-	if requests.Valid || tokens.Valid || rubles.Valid || calls.Valid {
-		k.Rates = &apikey.Rates{Requests: orDefaultRate(requests), Tokens: orDefaultRate(tokens), Rubles: money.Nano(orDefaultRate(rubles)), Calls: orDefaultRate(calls)}
-	}
-	k.CreatedAt, k.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
-	k.ExpiresAt, k.DeletedAt = sqldb.Moment(expires), sqldb.Moment(deleted)
-	if models != "" {
-		k.Models = strings.Fields(models)
-	}
-	for _, text := range strings.Fields(addresses) {
-		p, err := netip.ParsePrefix(text)
-		if err != nil { // a restriction that cannot be read must not be dropped
-			return apikey.Key{}, err
-		}
-		k.Addresses = append(k.Addresses, p)
-	}
-	k.Previous.Hash, k.Previous.Until = former.String, sqldb.Moment(until)
-	return k, nil
-}
-
-func limitColumns(l *apikey.Limit) (limit sql.NullInt64, reset string) {
-	if l == nil {
-		return limit, ""
-	}
-	return sql.NullInt64{Int64: int64(l.Amount), Valid: true}, string(l.Reset)
-}
-
-// rateColumns are NULL where a key leaves an allowance to the operator.
-func rateColumns(r *apikey.Rates) (requests, tokens, rubles, calls sql.NullInt64) {
-	if r == nil {
-		return requests, tokens, rubles, calls
-	}
-	column := func(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != apikey.DefaultRate} }
-	return column(r.Requests), column(r.Tokens), column(int64(r.Rubles)), column(r.Calls)
-}
-
-func orDefaultRate(n sql.NullInt64) int64 {
-	if !n.Valid {
-		return apikey.DefaultRate
-	}
-	return n.Int64
 }
 
 func noKey(op string, err error) error {

@@ -141,7 +141,7 @@ func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile,
 }
 
 // Bootstrap adds the first user with their keys, unless there is a user.
-func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
+func (s *Accounts) Bootstrap(ctx context.Context, u account.User, own []apikey.Key, events []audit.Event) (done bool, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		done = false
 		if err := t.LockTable("users"); err != nil {
@@ -154,18 +154,13 @@ func (s *Accounts) Bootstrap(ctx context.Context, u account.User, keys []apikey.
 		if err := insertUser(t, u); err != nil {
 			return err
 		}
-		for i := range keys {
-			if err := insertKey(t, &keys[i]); err != nil {
-				return err
-			}
-		}
-		for _, e := range events {
-			if err := auditdb.Record(t, e, u.CreatedAt); err != nil {
+		for i := range own {
+			if err := keys.Insert(t, &own[i]); err != nil {
 				return err
 			}
 		}
 		done = true
-		return nil
+		return auditdb.RecordAll(t, events, u.CreatedAt)
 	})
 	return done && err == nil, err
 }

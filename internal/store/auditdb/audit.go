@@ -27,9 +27,7 @@ func Record(t *sqldb.Tx, e audit.Event, now time.Time) error {
 		*s = sqldb.Text(*s) // the hash is of the stored text
 	}
 	r := audit.Link(e, seq, prev, now)
-	_, err = t.Exec(`INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash, salt) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		r.Seq, r.At.UnixMicro(), r.Name, r.From, r.Action, r.Target, r.Before, r.After, r.Prev, r.Hash, r.Salt)
-	return err
+	return Chain.Insert(t, &r)
 }
 
 // RecordAll appends several events to the audit chain.
@@ -42,28 +40,28 @@ func RecordAll(t *sqldb.Tx, events []audit.Event, now time.Time) error {
 	return nil
 }
 
-// Read is the beginning of a query for rows of the chain, which Scan reads.
-const Read = `SELECT seq, at, actor, from_addr, action, target, before, after, prev, hash, salt, erased FROM audit `
-
-// Scan reads a row of the chain.
-func Scan(row sqldb.Scanner) (r audit.Row, err error) {
-	var at int64
-	err = row.Scan(&r.Seq, &at, &r.Name, &r.From, &r.Action, &r.Target, &r.Before, &r.After, &r.Prev, &r.Hash, &r.Salt, &r.Erased)
-	r.At = time.UnixMicro(at).UTC()
-	return r, err
-}
+// Chain is the table of the chain.
+var Chain = sqldb.Map[audit.Row, struct {
+	Seq                           int64
+	At                            time.Time
+	Name                          string `db:"actor"`
+	From                          string `db:"from_addr"`
+	Action, Target, Before, After string
+	Prev, Hash, Salt              string
+	Erased                        int64
+}]("audit")
 
 // All walks the whole chain from its beginning, as audit.Verify requires.
 func All(ctx context.Context, q *sql.Tx) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
-		rows, err := q.QueryContext(ctx, Read+`ORDER BY seq`)
+		rows, err := q.QueryContext(ctx, Chain.Select+`ORDER BY seq`)
 		if err != nil {
 			yield(audit.Row{}, err)
 			return
 		}
 		defer func() { _ = rows.Close() }()
 		for rows.Next() {
-			r, err := Scan(rows)
+			r, err := Chain.Scan(rows)
 			if !yield(r, err) || err != nil {
 				return
 			}

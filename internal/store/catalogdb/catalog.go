@@ -26,6 +26,45 @@ func New(db *sqldb.DB) *Catalog { return &Catalog{db} }
 
 var _ edit.Store = (*Catalog)(nil)
 
+var rows = sqldb.Map[edit.Row, struct {
+	Kind      edit.Kind
+	ID, Spec  string
+	Over      bool
+	Sealed    []byte `db:",null"`
+	Last4     string
+	Version   int64
+	UpdatedAt time.Time
+}]("catalog_rows", sqldb.Encoded("spec", func(r *edit.Row) string { return string(appendSpec(nil, r.Spec)) }, func(r *edit.Row, spec string) error {
+	r.Spec = parseSpec(spec)
+	return nil
+}))
+
+var changes = sqldb.Map[edit.Entry, struct {
+	Version       int64
+	At            time.Time
+	Name          string `db:"actor"`
+	From          string `db:"from_addr"`
+	Action        string
+	Kind          edit.Kind
+	ID            string
+	Before, After sql.NullString
+}]("catalog_changes", spec("before", func(e *edit.Entry) *edit.Spec { return &e.Before }), spec("after", func(e *edit.Entry) *edit.Spec { return &e.After }))
+
+// spec stores a spec of a change, which may have none.
+func spec(column string, of func(*edit.Entry) *edit.Spec) sqldb.Option[edit.Entry] {
+	return sqldb.Encoded(column, func(e *edit.Entry) (s sql.NullString) {
+		if s.Valid = *of(e) != nil; s.Valid {
+			s.String = string(appendSpec(nil, *of(e)))
+		}
+		return s
+	}, func(e *edit.Entry, s sql.NullString) error {
+		if s.Valid {
+			*of(e) = parseSpec(s.String)
+		}
+		return nil
+	})
+}
+
 const catalogVersion = `SELECT COALESCE(MAX(version), 0) FROM catalog_changes`
 
 // CatalogVersion is the number of changes so far.
@@ -40,15 +79,15 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 		if err := q.QueryRowContext(ctx, catalogVersion).Scan(&state.Version); err != nil {
 			return err
 		}
-		rows, err := q.QueryContext(ctx, `SELECT kind, id, spec, over, sealed, last4, version, updated_at FROM catalog_rows ORDER BY kind, id`)
-		if state.Rows, err = sqldb.Collect(rows, err, scanCatalogRow); err != nil {
+		found, err := q.QueryContext(ctx, rows.Select+`ORDER BY kind, id`)
+		if state.Rows, err = sqldb.Collect(found, err, rows.Scan); err != nil {
 			return err
 		}
-		rows, err = q.QueryContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'rate' ORDER BY version`)
-		changes, err := sqldb.Collect(rows, err, scanChange)
-		for i := range changes {
+		found, err = q.QueryContext(ctx, changes.Select+`WHERE kind = 'rate' ORDER BY version`)
+		rates, err := sqldb.Collect(found, err, changes.Scan)
+		for i := range rates {
 			if err == nil {
-				state.Rates = append(state.Rates, changes[i].Rate())
+				state.Rates = append(state.Rates, rates[i].Rate())
 			}
 		}
 		if err != nil {
@@ -61,7 +100,7 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 
 // publishedPrices reads which price list was published last, and the list.
 func publishedPrices(ctx context.Context, q *sql.Tx, p *edit.Prices) error {
-	last, err := scanChange(q.QueryRowContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'prices' ORDER BY version DESC LIMIT 1`))
+	last, err := changes.Scan(q.QueryRowContext(ctx, changes.Select+`WHERE kind = 'prices' ORDER BY version DESC LIMIT 1`))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -96,30 +135,6 @@ func putPriceList(t *sqldb.Tx, p *edit.Prices) error {
 	return err
 }
 
-func scanCatalogRow(row sqldb.Scanner) (r edit.Row, err error) {
-	var spec string
-	var updated int64
-	err = row.Scan(&r.Kind, &r.ID, &spec, &r.Over, &r.Sealed, &r.Last4, &r.Version, &updated)
-	r.Spec, r.UpdatedAt = parseSpec(spec), time.UnixMicro(updated).UTC()
-	return r, err
-}
-
-const changeColumns = `version, at, actor, from_addr, action, kind, id, before, after`
-
-func scanChange(row sqldb.Scanner) (e edit.Entry, err error) {
-	var at int64
-	var before, after sql.NullString
-	err = row.Scan(&e.Version, &at, &e.Name, &e.From, &e.Action, &e.Kind, &e.ID, &before, &after)
-	e.At = time.UnixMicro(at).UTC()
-	if before.Valid {
-		e.Before = parseSpec(before.String)
-	}
-	if after.Valid {
-		e.After = parseSpec(after.String)
-	}
-	return e, err
-}
-
 // CommitCatalog makes one change with its entry and its audit row. It fails with fault.Conflict because of edit.ErrMoved when another
 // was faster.
 func (s *Catalog) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event) error {
@@ -132,9 +147,7 @@ func (s *Catalog) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Even
 			return moved()
 		}
 		// of two nodes at this point the key of the table lets one through
-		_, err := t.Exec(`INSERT INTO catalog_changes (`+changeColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-			c.Version, c.At.UnixMicro(), c.Name, c.From, c.Action, string(c.Kind), c.ID, specColumn(c.Before), specColumn(c.After))
-		if err != nil {
+		if err := changes.Insert(t, &c.Entry); err != nil {
 			return err
 		}
 		if err := putCatalogRow(t, &c); err != nil {
@@ -163,24 +176,14 @@ func putCatalogRow(t *sqldb.Tx, c *edit.Commit) error {
 		_, err := t.Exec(`DELETE FROM catalog_rows WHERE kind = $1 AND id = $2`, string(c.Kind), c.ID)
 		return err
 	}
-	_, err := t.Exec(`INSERT INTO catalog_rows (kind, id, spec, over, sealed, last4, version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-		ON CONFLICT (kind, id) DO UPDATE SET spec = excluded.spec, over = excluded.over, sealed = excluded.sealed, last4 = excluded.last4,
-		version = excluded.version, updated_at = excluded.updated_at`,
-		string(r.Kind), r.ID, string(appendSpec(nil, r.Spec)), r.Over, r.Sealed, r.Last4, r.Version, r.UpdatedAt.UnixMicro())
+	_, err := rows.Put(t, r, `ON CONFLICT (kind, id) DO UPDATE SET `+rows.Excluded("kind", "id"))
 	return err
 }
 
 // CatalogHistory lists changes before a version (0: all), the newest first.
 func (s *Catalog) CatalogHistory(ctx context.Context, before int64, count int) ([]edit.Entry, error) {
-	return sqldb.List(ctx, s.db, "store.CatalogHistory", scanChange,
-		`SELECT `+changeColumns+` FROM catalog_changes WHERE $1 = 0 OR version < $1 ORDER BY version DESC LIMIT $2`, before, count)
-}
-
-func specColumn(s edit.Spec) sql.NullString {
-	if s == nil {
-		return sql.NullString{}
-	}
-	return sql.NullString{String: string(appendSpec(nil, s)), Valid: true}
+	return changes.List(ctx, s.db, "store.CatalogHistory",
+		`WHERE $1 = 0 OR version < $1 ORDER BY version DESC LIMIT $2`, before, count)
 }
 
 // appendSpec writes a spec as a JSON object of texts, in the order of names.

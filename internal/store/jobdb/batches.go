@@ -55,7 +55,7 @@ var batches = sqldb.Map[batch.Batch, struct {
 	KeepFor                                      time.Duration
 	DueAt                                        time.Time `db:",null"`
 	Fence                                        int64
-}]("batches", sqldb.Encoded("problems", func(b *batch.Batch) any { return batch.EncodeProblems(b.Problems) }, func(b *batch.Batch, problems []byte) error {
+}]("batches", sqldb.Encoded("problems", func(b *batch.Batch) []byte { return batch.EncodeProblems(b.Problems) }, func(b *batch.Batch, problems []byte) error {
 	b.Problems = batch.DecodeProblems(problems)
 	return nil
 }))

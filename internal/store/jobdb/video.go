@@ -34,10 +34,10 @@ var jobs = sqldb.Map[video.Job, struct {
 	Fence                            int64
 	Accepted                         bool
 	Request, Detail                  []byte
-}]("video_jobs", sqldb.Encoded("request", func(j *video.Job) any { return video.EncodeRequest(&j.Request) }, func(j *video.Job, request []byte) (err error) {
+}]("video_jobs", sqldb.Encoded("request", func(j *video.Job) []byte { return video.EncodeRequest(&j.Request) }, func(j *video.Job, request []byte) (err error) {
 	j.Request, err = video.DecodeRequest(request)
 	return err
-}), sqldb.Encoded("detail", func(j *video.Job) any { return video.EncodeDetail(j) }, func(j *video.Job, detail []byte) error { return video.DecodeDetail(detail, j) }))
+}), sqldb.Encoded("detail", func(j *video.Job) []byte { return video.EncodeDetail(j) }, func(j *video.Job, detail []byte) error { return video.DecodeDetail(detail, j) }))
 
 // jobShown are the columns for readers that do not need the request, which may be long.
 var jobShown = strings.Replace(jobs.Names, "request", "substr(request, 1, 0)", 1)

@@ -10,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/sqldb"
 )
@@ -61,9 +62,19 @@ func (s *Ledger) SetAside(ctx context.Context, life string, from int64, a *ledge
 
 // PutAside sets a record aside.
 func PutAside(t *sqldb.Tx, a *ledger.Aside) error {
-	_, err := t.Exec(asideAdd, a.Node, a.Position, a.Generation, a.Wallet, int64(a.Cost), a.Reason, a.Record, a.At.UnixMicro())
-	return err
+	return asides.Insert(t, a)
 }
+
+var asides = sqldb.Map[ledger.Aside, struct {
+	ID                 int64
+	Node               string
+	Position           int64
+	Generation, Wallet string
+	Cost               money.Nano
+	Reason             string
+	Record             []byte
+	At                 time.Time
+}]("set_aside", sqldb.Computed[ledger.Aside]("id", "id"))
 
 // advance moves a node on in its journal. It did not when the node is elsewhere; position says where.
 func advance(t *sqldb.Tx, node, life string, from, to int64, position *int64) (moved bool, err error) {
@@ -81,16 +92,9 @@ func advance(t *sqldb.Tx, node, life string, from, to int64, position *int64) (m
 	return false, fault.New(fault.Conflict, "store.Apply", "The node has begun another life.")
 }
 
-func scanAside(row sqldb.Scanner) (a ledger.Aside, err error) {
-	var at int64
-	err = row.Scan(&a.ID, &a.Node, &a.Position, &a.Generation, &a.Wallet, (*int64)(&a.Cost), &a.Reason, &a.Record, &at)
-	a.At = time.UnixMicro(at).UTC()
-	return a, err
-}
-
 // Asides is ledger.Shelf.Asides.
 func (s *Ledger) Asides(ctx context.Context) ([]ledger.Aside, error) {
-	return sqldb.List(ctx, s.db, "store.Asides", scanAside, asideOpen)
+	return asides.List(ctx, s.db, "store.Asides", `WHERE state = 'open' ORDER BY id LIMIT 1000`)
 }
 
 // CountAsides is ledger.Shelf.CountAsides.
@@ -148,7 +152,7 @@ func (s *Ledger) DismissAside(ctx context.Context, id int64, reason string, by a
 }
 
 func decideAside(t *sqldb.Tx, id int64, state string) (ledger.Aside, error) {
-	a, err := scanAside(t.LockedRow(asideRead, id))
+	a, err := asides.LockedRow(t, `WHERE state = 'open' AND id = $1`, id)
 	if errors.Is(err, sql.ErrNoRows) {
 		return a, fault.Newf(fault.NotFound, "store.Aside", "No record of the number %d is set aside.", id)
 	}

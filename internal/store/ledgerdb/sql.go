@@ -18,10 +18,6 @@ const (
 	nodeLive     = `UPDATE nodes SET life = $3 WHERE id = $1 AND life = $2`
 	booksRead    = `SELECT id FROM books`
 	booksAdd     = `INSERT INTO books (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`
-	asideAdd     = `INSERT INTO set_aside (node, position, generation, wallet, cost, reason, record, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
-	asideColumns = `SELECT id, node, position, generation, wallet, cost, reason, record, at FROM set_aside WHERE state = 'open' `
-	asideOpen    = asideColumns + `ORDER BY id LIMIT 1000`
-	asideRead    = asideColumns + `AND id = $1`
 	asideCount   = `SELECT COUNT(*) FROM set_aside WHERE state = 'open'`
 	asideState   = `SELECT state FROM set_aside WHERE generation = $1 AND state <> 'posted' ORDER BY id DESC LIMIT 1`
 	asideDecide  = `UPDATE set_aside SET state = $2 WHERE id = $1`

@@ -3,41 +3,38 @@ package noticedb
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
-	"strings"
 	"time"
 
+	"weir/internal/money"
 	"weir/internal/notify"
 	"weir/internal/store/sqldb"
-)
-
-var (
-	factColumns = []string{"id", "kind", "ref", "name", "at", "amount", "spent", "usual", "percent", "days", "reset_by", "episode", "found_at", "gone_at", "mail"}
-	factAdd     = sqldb.InsertRow("notify_facts", append([]string{"account", "cause"}, factColumns...), "")
-	factRead    = `SELECT ` + strings.Join(factColumns, ", ") + ` FROM notify_facts WHERE account = $1`
-	factChange  = `UPDATE notify_facts SET name = $3, amount = $4, spent = $5, usual = $6, percent = $7, days = $8, gone_at = $9 WHERE account = $1 AND id = $2`
 )
 
 // keptFact is a fact as it is stored.
 type keptFact struct {
 	notify.Fact
-	found, gone time.Time // gone is zero while it holds
-	mail        bool
+	FoundAt time.Time
+	GoneAt  int64 // microseconds; 0 while it holds
+	Mail    bool
 }
 
-func scanFact(row sqldb.Scanner) (k keptFact, err error) {
-	var id string
-	var at sql.NullInt64
-	var found, gone int64
-	f := &k.Fact
-	err = row.Scan(&id, &f.Kind, &f.Ref, &f.Name, &at, (*int64)(&f.Amount), (*int64)(&f.Spent), (*int64)(&f.Usual), &f.Percent, &f.Days, &f.Reset, &f.Episode, &found, &gone, &k.mail)
-	f.At, k.found = sqldb.Moment(at), time.UnixMicro(found).UTC()
-	if gone > 0 {
-		k.gone = time.UnixMicro(gone).UTC()
-	}
-	return k, err
-}
+var facts = sqldb.Map[keptFact, struct {
+	Kind                 notify.Kind
+	Ref, Name            string
+	At                   time.Time `db:",null"`
+	Amount, Spent, Usual money.Nano
+	Percent              int64
+	Days                 int
+	Reset                string `db:"reset_by"`
+	Episode              string
+	FoundAt              time.Time
+	GoneAt               int64
+	Mail                 bool
+}]("notify_facts")
+
+// factChanges are the columns of a fact that change while it holds.
+var factChanges = []string{"name", "amount", "spent", "usual", "percent", "days", "gone_at"}
 
 // EnrolAccounts is notify.FactStore.EnrolAccounts.
 func (s *Notices) EnrolAccounts(ctx context.Context, now time.Time) error {
@@ -110,14 +107,14 @@ type factDiff struct {
 
 func (d *factDiff) empty() bool { return len(d.fresh)+len(d.change)+len(d.drop) == 0 }
 
-func diffFacts(kept []keptFact, facts []notify.Fact, now, forget time.Time) (d factDiff) {
+func diffFacts(kept []keptFact, found []notify.Fact, now, forget time.Time) (d factDiff) {
 	byID := map[string]*keptFact{}
 	for i := range kept {
 		byID[kept[i].ID()] = &kept[i]
 	}
 	holds := map[string]bool{}
-	for i := range facts {
-		f := &facts[i]
+	for i := range found {
+		f := &found[i]
 		id := f.ID()
 		if holds[id] {
 			continue
@@ -127,9 +124,9 @@ func diffFacts(kept []keptFact, facts []notify.Fact, now, forget time.Time) (d f
 		switch {
 		case k == nil:
 			d.fresh = append(d.fresh, f)
-		case !k.gone.IsZero() || k.mail && !f.Happened() && !sameFigures(&k.Fact, f): // what is mailed is as fresh as it can be
+		case k.GoneAt != 0 || k.Mail && !f.Happened() && !sameFigures(&k.Fact, f): // what is mailed is as fresh as it can be
 			change := *k
-			change.Fact, change.gone = *f, time.Time{}
+			change.Fact, change.GoneAt = *f, 0
 			d.change = append(d.change, change)
 		}
 	}
@@ -137,11 +134,11 @@ func diffFacts(kept []keptFact, facts []notify.Fact, now, forget time.Time) (d f
 		k := &kept[i]
 		switch {
 		case holds[k.ID()] || k.Happened():
-		case k.gone.IsZero():
+		case k.GoneAt == 0:
 			change := *k
-			change.gone = now
+			change.GoneAt = now.UnixMicro()
 			d.change = append(d.change, change)
-		case k.gone.Before(forget):
+		case k.GoneAt < forget.UnixMicro():
 			d.drop = append(d.drop, k.ID())
 		}
 	}
@@ -153,12 +150,12 @@ func sameFigures(a, b *notify.Fact) bool {
 }
 
 // NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction finds out.
-func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
-	kept, err := sqldb.List(ctx, s.db, "store.NoteFacts", scanFact, factRead, account)
+func (s *Notices) NoteFacts(ctx context.Context, account string, found []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
+	kept, err := facts.List(ctx, s.db, "store.NoteFacts", `WHERE account = $1`, account)
 	if err != nil {
 		return 0, err
 	}
-	if d := diffFacts(kept, facts, now, forget); d.empty() {
+	if d := diffFacts(kept, found, now, forget); d.empty() {
 		return 0, nil
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
@@ -167,11 +164,11 @@ func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.
 		if err := t.LockedRow(`SELECT account FROM notify_accounts WHERE account = $1`, account).Scan(&locked); err != nil {
 			return sqldb.NoneOf("store.NoteFacts", "account", err)
 		}
-		kept, err := sqldb.All(t, scanFact, factRead, account)
+		kept, err := facts.Rows(t, `WHERE account = $1`, account)
 		if err != nil {
 			return err
 		}
-		d := diffFacts(kept, facts, now, forget)
+		d := diffFacts(kept, found, now, forget)
 		fresh = len(d.fresh)
 		return noteFacts(t, account, &d, how, now)
 	})
@@ -181,8 +178,8 @@ func (s *Notices) NoteFacts(ctx context.Context, account string, facts []notify.
 func noteFacts(t *sqldb.Tx, account string, d *factDiff, how func(*notify.Fact) notify.Reporting, now time.Time) error {
 	for _, f := range d.fresh {
 		by := how(f)
-		if _, err := t.Exec(factAdd, account, string(f.Kind.Cause()), f.ID(), string(f.Kind), f.Ref, f.Name, sqldb.Micros(f.At), int64(f.Amount), int64(f.Spent), int64(f.Usual), f.Percent, f.Days, f.Reset,
-			f.Episode, now.UnixMicro(), int64(0), by.Mail); err != nil {
+		kept := keptFact{Fact: *f, FoundAt: now, Mail: by.Mail}
+		if err := facts.Insert(t, &kept, "account", account, "cause", string(f.Kind.Cause()), "id", f.ID()); err != nil {
 			return err
 		}
 		if by.Hook != nil {
@@ -198,14 +195,11 @@ func noteFacts(t *sqldb.Tx, account string, d *factDiff, how func(*notify.Fact) 
 	}
 	for i := range d.change {
 		k := &d.change[i]
-		gone := int64(0)
-		if !k.gone.IsZero() {
-			gone = k.gone.UnixMicro()
-		}
-		if _, err := t.Exec(factChange, account, k.ID(), k.Name, int64(k.Amount), int64(k.Spent), int64(k.Usual), k.Percent, k.Days, gone); err != nil {
+		args := append([]any{account, k.ID()}, facts.Args(k, factChanges...)...)
+		if _, err := t.Exec(`UPDATE notify_facts SET `+sqldb.Equal(factChanges, ", ", 3)+` WHERE account = $1 AND id = $2`, args...); err != nil {
 			return err
 		}
-		if gone == 0 && k.mail {
+		if k.GoneAt == 0 && k.Mail {
 			if err := await(t, account, k.Kind.Cause(), now); err != nil {
 				return err
 			}

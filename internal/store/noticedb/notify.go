@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -153,13 +152,13 @@ func (s *Notices) ClaimMails(ctx context.Context, now, until time.Time, n int) (
 }
 
 func letter(t *sqldb.Tx, l *notify.Letter) error {
-	kept, err := sqldb.All(t, scanFact, `SELECT `+strings.Join(factColumns, ", ")+` FROM notify_facts WHERE account = $1 AND cause = $2 AND mail AND gone_at = 0 ORDER BY found_at, id LIMIT 50`,
+	kept, err := facts.Rows(t, `WHERE account = $1 AND cause = $2 AND mail AND gone_at = 0 ORDER BY found_at, id LIMIT 50`,
 		l.Account, string(l.Cause))
 	for i := range kept {
 		l.Facts = append(l.Facts, kept[i].Fact)
 	}
 	if len(kept) > 0 {
-		l.FoundAt = kept[0].found
+		l.FoundAt = kept[0].FoundAt
 	}
 	return err
 }

@@ -14,11 +14,26 @@ import (
 	"weir/internal/webhook"
 )
 
+var deliveries = sqldb.Map[webhook.Delivery, struct {
+	ID, Account, URL, Event string
+	Payload                 []byte
+	CreatedAt, NextAt       time.Time
+	Attempts                int
+	Fence                   int64
+}]("webhook_deliveries")
+
+var secrets = sqldb.Map[webhook.Sealed, struct {
+	Account       string
+	Current       []byte `db:"secret"`
+	Previous      []byte `db:",null"`
+	PreviousUntil time.Time
+	ChangedAt     time.Time `db:"updated_at"`
+}]("webhook_secrets")
+
 // InsertDelivery puts an event into the outbox, in the transaction of the reported change. An event that is there already stays
 // unchanged.
 func InsertDelivery(t *sqldb.Tx, d webhook.Delivery) error {
-	_, err := t.Exec(`INSERT INTO webhook_deliveries (id, account, url, event, payload, created_at, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
-		ON CONFLICT (id) DO NOTHING`, d.ID, d.Account, d.URL, d.Event, sqldb.NotNil(d.Payload), d.CreatedAt.UnixMicro(), d.NextAt.UnixMicro())
+	_, err := deliveries.Put(t, &d, `ON CONFLICT (id) DO NOTHING`)
 	return err
 }
 
@@ -37,14 +52,14 @@ func (s *Notices) ClaimDeliveries(ctx context.Context, now, until time.Time, per
 		return nil, sqldb.Failure("store.ClaimDeliveries", err)
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		all, err = sqldb.All(t, scanDelivery, `WITH due AS (SELECT id, account, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) AS place
+		all, err = sqldb.All(t, deliveries.Scan, `WITH due AS (SELECT id, account, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) AS place
 				FROM webhook_deliveries WHERE `+isDue+`),
 			placed AS (SELECT id, next_at, place +
 				(SELECT COUNT(*) FROM webhook_deliveries h WHERE h.account = due.account AND h.state = 'pending' AND h.leased_until > $1) AS place
 				FROM due WHERE place <= $3)
 			UPDATE webhook_deliveries SET leased_until = $2, attempts = attempts + 1, fence = fence + 1
 			WHERE `+isDue+` AND id IN (SELECT id FROM placed WHERE place <= $3 ORDER BY next_at, id LIMIT $4)
-			RETURNING id, account, url, event, payload, created_at, next_at, attempts, fence`,
+			RETURNING `+deliveries.Names,
 			now.UnixMicro(), until.UnixMicro(), perAccount, n)
 		return err
 	})
@@ -53,13 +68,6 @@ func (s *Notices) ClaimDeliveries(ctx context.Context, now, until time.Time, per
 	}
 	slices.SortFunc(all, func(a, b webhook.Delivery) int { return a.NextAt.Compare(b.NextAt) })
 	return all, nil
-}
-
-func scanDelivery(row sqldb.Scanner) (d webhook.Delivery, err error) {
-	var created, next int64
-	err = row.Scan(&d.ID, &d.Account, &d.URL, &d.Event, &d.Payload, &created, &next, &d.Attempts, &d.Fence)
-	d.CreatedAt, d.NextAt = time.UnixMicro(created).UTC(), time.UnixMicro(next).UTC()
-	return d, err
 }
 
 // EndDelivery is webhook.Outbox.EndDelivery.
@@ -81,19 +89,9 @@ func (s *Notices) SweepDeliveries(ctx context.Context, before time.Time, n int) 
 	return int(changed), err
 }
 
-const secretColumns = `account, secret, previous, previous_until, updated_at`
-
-func scanSecret(row sqldb.Scanner) (w webhook.Sealed, err error) {
-	var until, changed int64
-	err = row.Scan(&w.Account, &w.Current, &w.Previous, &until, &changed)
-	w.PreviousUntil, w.ChangedAt = time.UnixMicro(until).UTC(), time.UnixMicro(changed).UTC()
-	return w, err
-}
-
 // WebhookSecret is webhook.SecretStore.WebhookSecret.
 func (s *Notices) WebhookSecret(ctx context.Context, account string) (w webhook.Sealed, err error) {
-	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { w, err = scanSecret(row); return err },
-		`SELECT `+secretColumns+` FROM webhook_secrets WHERE account = $1`, account)
+	w, err = secrets.Find(ctx, s.db, `WHERE account = $1`, account)
 	return w, noSecret("store.WebhookSecret", err)
 }
 
@@ -106,7 +104,7 @@ func noSecret(op string, err error) error {
 
 // WebhookSecrets is webhook.SecretStore.WebhookSecrets.
 func (s *Notices) WebhookSecrets(ctx context.Context) ([]webhook.Sealed, error) {
-	return sqldb.List(ctx, s.db, "store.WebhookSecrets", scanSecret, `SELECT `+secretColumns+` FROM webhook_secrets ORDER BY account`)
+	return secrets.List(ctx, s.db, "store.WebhookSecrets", `ORDER BY account`)
 }
 
 // InsertWebhookSecret is webhook.SecretStore.InsertWebhookSecret.

@@ -42,8 +42,8 @@ var redemptions = sqldb.Map[voucher.Redemption, struct {
 	Wallet         string
 	Amount         money.Nano
 	At             time.Time
-}]("voucher_redemptions", sqldb.Encoded("code", func(r *voucher.Redemption) any { return r.Code.String() }, func(r *voucher.Redemption, code []byte) error {
-	_, err := hex.Decode(r.Code[:], code)
+}]("voucher_redemptions", sqldb.Encoded("code", func(r *voucher.Redemption) string { return r.Code.String() }, func(r *voucher.Redemption, code string) error {
+	_, err := hex.Decode(r.Code[:], []byte(code))
 	return err
 }))
 

@@ -1,6 +1,7 @@
 package sqldb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
@@ -30,19 +31,25 @@ type column[T any] struct {
 	name, shown string
 	value       func(*T) any // nil: it is never written
 	into        func(*T) any // where a value goes that is read
-	decode      func(*T, []byte) error
+	decode      func(*T, any) error
 }
 
 // Option says of a column what its field cannot.
 type Option[T any] struct {
 	column, shown string
-	encode        func(*T) any
-	decode        func(*T, []byte) error
+	value         func(*T) any
+	into          func() any
+	decode        func(*T, any) error
 }
 
-// Encoded stores in a column what encode makes of a row. decode gets it back, nil for NULL, when all other columns are read.
-func Encoded[T any](column string, encode func(*T) any, decode func(*T, []byte) error) Option[T] {
-	return Option[T]{column: column, encode: encode, decode: decode}
+// Encoded stores in a column what encode makes of a row. decode gets it back when all columns are read that are not encoded.
+func Encoded[T, V any](column string, encode func(*T) V, decode func(*T, V) error) Option[T] {
+	return Option[T]{
+		column: column,
+		value:  func(v *T) any { return encode(v) },
+		into:   func() any { return new(V) },
+		decode: func(v *T, at any) error { return decode(v, *at.(*V)) },
+	}
 }
 
 // Computed reads a column as an expression. It is never written.
@@ -85,7 +92,7 @@ func (m *Mapper[T]) ScanWith(row Scanner, more ...any) (v T, err error) {
 		if c.decode == nil {
 			continue
 		}
-		if err := c.decode(&v, *into[i].(*[]byte)); err != nil {
+		if err := c.decode(&v, into[i]); err != nil {
 			return v, err
 		}
 	}
@@ -205,27 +212,27 @@ func (m *Mapper[T]) Args(v *T, names ...string) []any {
 // add adds the columns of a struct, whose fields a T has at a path.
 func (m *Mapper[T]) add(row, of reflect.Type, path []int, prefix string, options []Option[T]) {
 	for f := range row.Fields() {
-		name, mode, _ := strings.Cut(f.Tag.Get("db"), ",")
-		if isGroup(f.Type) {
-			its := m.field(of, f)
-			m.add(f.Type, its.Type, append(slices.Clip(path), its.Index...), prefix+name, options)
-			continue
-		}
-		if name == "" {
-			name = snake(f.Name)
-		}
-		c := column[T]{name: prefix + name, shown: prefix + name}
-		i := slices.IndexFunc(options, func(o Option[T]) bool { return o.column == c.name })
-		if i >= 0 && options[i].encode != nil {
-			c.value, c.into, c.decode = options[i].encode, func(*T) any { return new([]byte) }, options[i].decode
+		tag, mode, _ := strings.Cut(f.Tag.Get("db"), ",")
+		name := prefix + cmp.Or(tag, snake(f.Name))
+		c := column[T]{name: name, shown: name}
+		i := slices.IndexFunc(options, func(o Option[T]) bool { return o.column == name })
+		if i >= 0 && options[i].decode != nil {
+			o := options[i]
+			c.value, c.into, c.decode = o.value, func(*T) any { return o.into() }, o.decode
 			m.columns = append(m.columns, c)
 			continue
 		}
+		its, ok := of.FieldByName(f.Name)
+		at := append(slices.Clip(path), its.Index...)
+		group := f.Type.Kind() == reflect.Struct && f.Type != timeType
 		codec := codecOf(f.Type, mode)
-		if codec.value == nil {
-			panic(fmt.Sprintf("the table %s: no column can have the %v %s, %q", m.table, f.Type, f.Name, mode))
+		switch {
+		case ok && group:
+			m.add(f.Type, its.Type, at, prefix+tag, options)
+			continue
+		case !ok || its.Type != f.Type || codec.value == nil:
+			panic(fmt.Sprintf("the table %s: a %v has no %v %s to be stored, %q", m.table, of, f.Type, f.Name, mode))
 		}
-		at := append(slices.Clip(path), m.field(of, f).Index...)
 		c.value = func(v *T) any { return codec.value(reflect.ValueOf(v).Elem().FieldByIndex(at)) }
 		c.into = func(v *T) any { return codec.into(reflect.ValueOf(v).Elem().FieldByIndex(at).Addr()) }
 		if i >= 0 {
@@ -234,18 +241,6 @@ func (m *Mapper[T]) add(row, of reflect.Type, path []int, prefix string, options
 		m.columns = append(m.columns, c)
 	}
 }
-
-// field is the field that a T has for one of a Row.
-func (m *Mapper[T]) field(of reflect.Type, f reflect.StructField) reflect.StructField {
-	its, ok := of.FieldByName(f.Name)
-	if !ok || its.Type != f.Type && !isGroup(f.Type) {
-		panic(fmt.Sprintf("the table %s: a %v has no %v %s", m.table, of, f.Type, f.Name))
-	}
-	return its
-}
-
-// isGroup reports whether the fields of a field are columns.
-func isGroup(t reflect.Type) bool { return t.Kind() == reflect.Struct && t != timeType }
 
 // codec stores the values of a type.
 type codec struct {

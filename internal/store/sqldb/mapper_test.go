@@ -58,8 +58,8 @@ var things = sqldb.Map[thing, struct {
 	EndedAt    time.Time `db:",null"`
 	KeepFor    time.Duration
 	Sum        int64
-}]("things", sqldb.Encoded("tags", func(v *thing) any { return strings.Join(v.Tags, ",") }, func(v *thing, b []byte) error {
-	v.Tags = strings.Split(string(b), ",")
+}]("things", sqldb.Encoded("tags", func(v *thing) string { return strings.Join(v.Tags, ",") }, func(v *thing, b string) error {
+	v.Tags = strings.Split(b, ",")
 	return nil
 }), sqldb.Computed[thing]("sum", "(SELECT 1)"))
 
