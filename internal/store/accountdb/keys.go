@@ -18,21 +18,14 @@ import (
 )
 
 var keys = sqldb.Map[apikey.Key, struct {
-	ID, Hash, Label, Name                         string
-	User                                          string `db:"user_id"`
-	Creator                                       string
-	Management, Disabled                          bool
-	LimitNano                                     sql.NullInt64
-	LimitReset                                    string
-	RateRequests, RateTokens, RateNano, RateCalls sql.NullInt64
-	Strict                                        bool
-	Preferences                                   string
-	ExpiresAt                                     time.Time `db:",null"`
-	CreatedAt, UpdatedAt                          time.Time
-	DeletedAt                                     time.Time `db:",null"`
-	AllowedModels                                 string
-	AllowedIPs                                    string `db:"allowed_ips"`
-	Previous                                      struct {
+	LimitNano, RateRequests, RateTokens, RateNano, RateCalls               sql.NullInt64
+	ID, Hash, Label, Name, Creator, LimitReset, Preferences, AllowedModels string
+	User                                                                   string `db:"user_id"`
+	Management, Disabled, Strict                                           bool
+	ExpiresAt, DeletedAt                                                   time.Time `db:",null"`
+	CreatedAt, UpdatedAt                                                   time.Time
+	AllowedIPs                                                             string `db:"allowed_ips"`
+	Previous                                                               struct {
 		Hash  string    `db:"hash,null"`
 		Label string    `db:"label"`
 		Until time.Time `db:"until,null"`
@@ -137,7 +130,7 @@ func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key,
 
 // InsertKey adds a key unless its user has maxPerUser of them.
 func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, k.CreatedAt, func(t *sqldb.Tx) error {
 		if err := t.KnownUser(k.User); err != nil {
 			return sqldb.NoUser("store.InsertKey", err)
 		}
@@ -154,10 +147,7 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 		if err := labelFree(t, k.User, k.Label); err != nil {
 			return err
 		}
-		if err := keys.Insert(t, &k); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, k.CreatedAt)
+		return keys.Insert(t, &k)
 	})
 }
 

@@ -16,7 +16,7 @@ const over = "over "
 
 // AddMove is person.Store.AddMove.
 func (s *People) AddMove(ctx context.Context, link, undo auth.Token, perUser, perAddress int, e audit.Event) (done bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = auditdb.Write(ctx, s.db, e, link.CreatedAt, func(t *sqldb.Tx) error {
 		done = false
 		if err := t.LockTable("tokens"); err != nil {
 			return err
@@ -46,7 +46,7 @@ func (s *People) AddMove(ctx context.Context, link, undo auth.Token, perUser, pe
 				return err
 			}
 		}
-		return auditdb.Record(t, e, link.CreatedAt)
+		return nil
 	})
 	return done && err == nil, err
 }
@@ -89,7 +89,7 @@ func setAddress(t *sqldb.Tx, op, user, email string, confirmed bool, now time.Ti
 // Move is person.Store.Move.
 func (s *People) Move(ctx context.Context, n auth.Move) error {
 	const op = "store.Move"
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, n.Event, n.Now, func(t *sqldb.Tx) error {
 		if err := t.LockUser(n.User); err != nil {
 			return err
 		}
@@ -117,17 +117,14 @@ func (s *People) Move(ctx context.Context, n auth.Move) error {
 		if err := endLinks(t, n.User); err != nil {
 			return err
 		}
-		if err := endOthers(t, n.User, n.Keep); err != nil {
-			return err
-		}
-		return auditdb.Record(t, n.Event, n.Now)
+		return endOthers(t, n.User, n.Keep)
 	})
 }
 
 // Unmove is person.Store.Unmove.
 func (s *People) Unmove(ctx context.Context, undo auth.Token, now time.Time, e audit.Event) error {
 	const op = "store.Unmove"
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if err := t.LockUser(undo.User); err != nil {
 			return err
 		}
@@ -148,9 +145,6 @@ func (s *People) Unmove(ctx context.Context, undo auth.Token, now time.Time, e a
 		if err := endLinks(t, undo.User); err != nil {
 			return err
 		}
-		if err := endOthers(t, undo.User, ""); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, now)
+		return endOthers(t, undo.User, "")
 	})
 }

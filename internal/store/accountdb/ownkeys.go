@@ -16,13 +16,11 @@ import (
 )
 
 var providerKeys = sqldb.Map[ownkey.Key, struct {
-	ID                   string
-	User                 string `db:"user_id"`
-	Provider             string
+	ID, Provider, Last4  string
+	User                 string           `db:"user_id"`
 	Order                routing.OwnOrder `db:"placement"`
 	Off                  bool             `db:",number"`
 	Sealed               []byte           `db:",null"`
-	Last4                string
 	CreatedAt, ChangedAt time.Time
 	UsedAt               time.Time `db:",null"`
 	Failure              struct {

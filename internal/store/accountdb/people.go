@@ -127,7 +127,7 @@ func (s *People) LoginOf(ctx context.Context, user string) (auth.Login, error) {
 
 // SetPassword is person.Store.SetPassword.
 func (s *People) SetPassword(ctx context.Context, user, password, keep, use string, confirm bool, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if confirm {
 			var err error
 			if confirm, err = firstProof(t, user, now); err != nil {
@@ -144,10 +144,7 @@ func (s *People) SetPassword(ctx context.Context, user, password, keep, use stri
 		if err := endLinks(t, user); err != nil {
 			return err
 		}
-		if err := endOthers(t, user, keep); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, now)
+		return endOthers(t, user, keep)
 	})
 }
 
@@ -204,7 +201,7 @@ func endOthers(t *sqldb.Tx, user, keep string) error {
 // removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
 // is left. The user is locked, so that removals at one moment see each other.
 func (s *People) removeWay(ctx context.Context, op, sentence string, r *auth.Removal, remove func(*sqldb.Tx) error) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, r.Event, r.Now, func(t *sqldb.Tx) error {
 		if err := t.LockUser(r.User); err != nil {
 			return err
 		}
@@ -214,10 +211,7 @@ func (s *People) removeWay(ctx context.Context, op, sentence string, r *auth.Rem
 		if err := wayLeft(t, op, r.User, &r.Ways); err != nil {
 			return err
 		}
-		if err := endOthers(t, r.User, r.Keep); err != nil {
-			return err
-		}
-		return auditdb.Record(t, r.Event, r.Now)
+		return endOthers(t, r.User, r.Keep)
 	})
 }
 
@@ -251,25 +245,20 @@ func (s *People) FirstAdministrator(ctx context.Context) (u account.User, canSig
 
 // AddSession is person.Store.AddSession.
 func (s *People) AddSession(ctx context.Context, n auth.Session, most int, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, n.CreatedAt, func(t *sqldb.Tx) error {
 		if err := sessions.Insert(t, &n); err != nil {
 			return err
 		}
 		_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2 AND hash NOT IN
 			(SELECT hash FROM sessions WHERE user_id = $1 AND hash <> $2 ORDER BY seen_at DESC, hash LIMIT $3)`, n.User, n.Hash, most-1)
-		if err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, n.CreatedAt)
+		return err
 	})
 }
 
 var sessions = sqldb.Map[auth.Session, struct {
-	ID, Hash                               string
+	ID, Hash, Method, Address, Agent       string
 	User                                   string `db:"user_id"`
-	Method                                 string
 	CreatedAt, ProvedAt, SeenAt, ExpiresAt time.Time
-	Address, Agent                         string
 }]("sessions")
 
 // SessionBy is person.Store.SessionBy.
@@ -299,11 +288,8 @@ func (s *People) SessionsOf(ctx context.Context, user string, now time.Time) ([]
 
 // EndSession is person.Store.EndSession.
 func (s *People) EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := t.One(`DELETE FROM sessions WHERE user_id = $1 AND id = $2`, user, id); err != nil {
-			return noSession("store.EndSession", err)
-		}
-		return auditdb.Record(t, e, now)
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return noSession("store.EndSession", t.One(`DELETE FROM sessions WHERE user_id = $1 AND id = $2`, user, id))
 	})
 }
 
@@ -357,12 +343,10 @@ func insertToken(t *sqldb.Tx, n *auth.Token) error {
 }
 
 var tokens = sqldb.Map[auth.Token, struct {
-	Hash, ID, Kind       string
-	User                 string `db:"user_id"`
-	Email                string
-	Role                 apikey.Role
-	Note, Data           string
-	CreatedAt, ExpiresAt time.Time
+	Hash, ID, Kind, Email, Note, Data string
+	User                              string `db:"user_id"`
+	Role                              apikey.Role
+	CreatedAt, ExpiresAt              time.Time
 }]("tokens")
 
 // TokenBy is person.Store.TokenBy.
@@ -387,11 +371,8 @@ func (s *People) Tokens(ctx context.Context, kind string, now time.Time) ([]auth
 
 // DeleteToken is person.Store.DeleteToken.
 func (s *People) DeleteToken(ctx context.Context, kind, id string, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := t.One(`DELETE FROM tokens WHERE kind = $1 AND id = $2`, kind, id); err != nil {
-			return noToken("store.DeleteToken", err)
-		}
-		return auditdb.Record(t, e, now)
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return noToken("store.DeleteToken", t.One(`DELETE FROM tokens WHERE kind = $1 AND id = $2`, kind, id))
 	})
 }
 
@@ -419,7 +400,7 @@ func (s *People) SweepPeople(ctx context.Context, now, idle time.Time, n int) (g
 
 // AddPasskey is person.Store.AddPasskey.
 func (s *People) AddPasskey(ctx context.Context, p auth.Passkey, most int, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, p.CreatedAt, func(t *sqldb.Tx) error {
 		if err := t.KnownUser(p.User); err != nil {
 			return sqldb.NoUser("store.AddPasskey", err)
 		}
@@ -430,19 +411,15 @@ func (s *People) AddPasskey(ctx context.Context, p auth.Passkey, most int, e aud
 		if have >= most {
 			return fault.Newf(fault.Invalid, "store.AddPasskey", "An account may have %d passkeys. Remove one that is not used.", most)
 		}
-		if err := passkeys.AddNew(t, "store.AddPasskey", "This passkey belongs to an account already.", &p); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, p.CreatedAt)
+		return passkeys.AddNew(t, "store.AddPasskey", "This passkey belongs to an account already.", &p)
 	})
 }
 
 var passkeys = sqldb.Map[auth.Passkey, struct {
-	ID         string
-	User       string `db:"user_id"`
-	Name, Data string
-	CreatedAt  time.Time
-	UsedAt     time.Time `db:",null"`
+	ID, Name, Data string
+	User           string `db:"user_id"`
+	CreatedAt      time.Time
+	UsedAt         time.Time `db:",null"`
 }]("passkeys")
 
 // PasskeysOf is person.Store.PasskeysOf.
@@ -469,11 +446,8 @@ func (s *People) UsedPasskey(ctx context.Context, id, before, data string, at ti
 
 // RenamePasskey is person.Store.RenamePasskey.
 func (s *People) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := t.One(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id); err != nil {
-			return noPasskey("store.RenamePasskey", err)
-		}
-		return auditdb.Record(t, e, now)
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return noPasskey("store.RenamePasskey", t.One(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id))
 	})
 }
 
@@ -512,7 +486,7 @@ func (s *People) DeletePasskey(ctx context.Context, id string, r auth.Removal) e
 // SetSecondStep is person.Store.SetSecondStep. The user is locked, as where passkeys are removed.
 func (s *People) SetSecondStep(ctx context.Context, user string, on bool, keep string, now time.Time, e audit.Event) error {
 	const op = "store.SetSecondStep"
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if err := t.LockUser(user); err != nil {
 			return err
 		}
@@ -531,28 +505,21 @@ func (s *People) SetSecondStep(ctx context.Context, user string, on bool, keep s
 		if _, err := t.Exec(change, args...); err != nil {
 			return err
 		}
-		if err := endOthers(t, user, keep); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, now)
+		return endOthers(t, user, keep)
 	})
 }
 
 // AddIdentity is person.Store.AddIdentity.
 func (s *People) AddIdentity(ctx context.Context, i auth.Identity, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := insertIdentity(t, &i); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, i.CreatedAt)
+	return auditdb.Write(ctx, s.db, e, i.CreatedAt, func(t *sqldb.Tx) error {
+		return insertIdentity(t, &i)
 	})
 }
 
 var identities = sqldb.Map[auth.Identity, struct {
-	Issuer, Subject string
-	User            string `db:"user_id"`
-	Email           string
-	CreatedAt       time.Time
+	Issuer, Subject, Email string
+	User                   string `db:"user_id"`
+	CreatedAt              time.Time
 }]("identities")
 
 // IdentityBy is person.Store.IdentityBy.

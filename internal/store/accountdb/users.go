@@ -33,11 +33,8 @@ var (
 
 // CreateUser adds a user, their wallet and the audit row.
 func (s *Accounts) CreateUser(ctx context.Context, u account.User, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := insertUser(t, u); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, u.CreatedAt)
+	return auditdb.Write(ctx, s.db, e, u.CreatedAt, func(t *sqldb.Tx) error {
+		return insertUser(t, u)
 	})
 }
 
@@ -50,11 +47,10 @@ func insertUser(t *sqldb.Tx, u account.User) error {
 }
 
 var users = sqldb.Map[account.User, struct {
-	ID, Name, Wallet             string
-	Role                         apikey.Role
-	Disabled                     bool
-	Preferences, Language, Theme string
-	CreatedAt                    time.Time
+	ID, Name, Wallet, Preferences, Language, Theme string
+	Role                                           apikey.Role
+	Disabled                                       bool
+	CreatedAt                                      time.Time
 }]("users")
 
 // UserByID finds a user. It fails with fault.NotFound.
@@ -132,11 +128,8 @@ func (s *Accounts) SetUserPreferences(ctx context.Context, id, was, preferences 
 
 // SetProfile fails with fault.NotFound.
 func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := t.One(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id); err != nil {
-			return sqldb.NoUser("store.SetProfile", err)
-		}
-		return auditdb.Record(t, e, now)
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return sqldb.NoUser("store.SetProfile", t.One(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id))
 	})
 }
 

@@ -25,7 +25,7 @@ func (s *Accounts) Zones(ctx context.Context, wallet string) (zone.History, erro
 
 // SetZone is account.Store.SetZone.
 func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if err := ledgerdb.LockWallet(t, wallet); err != nil {
 			return err
 		}
@@ -49,7 +49,7 @@ func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Ti
 				return err
 			}
 		}
-		return auditdb.Record(t, e, now)
+		return nil
 	})
 	if err != nil {
 		return nil, err

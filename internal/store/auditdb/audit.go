@@ -30,6 +30,16 @@ func Record(t *sqldb.Tx, e audit.Event, now time.Time) error {
 	return Chain.Insert(t, &r)
 }
 
+// Write runs f in a transaction, as sqldb.DB.Write does, and records an event at its end.
+func Write(ctx context.Context, db *sqldb.DB, e audit.Event, now time.Time, f func(*sqldb.Tx) error) error {
+	return db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := f(t); err != nil {
+			return err
+		}
+		return Record(t, e, now)
+	})
+}
+
 // RecordAll appends several events to the audit chain.
 func RecordAll(t *sqldb.Tx, events []audit.Event, now time.Time) error {
 	for _, e := range events {
@@ -42,13 +52,11 @@ func RecordAll(t *sqldb.Tx, events []audit.Event, now time.Time) error {
 
 // Chain is the table of the chain.
 var Chain = sqldb.Map[audit.Row, struct {
-	Seq                           int64
-	At                            time.Time
-	Name                          string `db:"actor"`
-	From                          string `db:"from_addr"`
-	Action, Target, Before, After string
-	Prev, Hash, Salt              string
-	Erased                        int64
+	Seq, Erased                                     int64
+	At                                              time.Time
+	Name                                            string `db:"actor"`
+	From                                            string `db:"from_addr"`
+	Action, Target, Before, After, Prev, Hash, Salt string
 }]("audit")
 
 // All walks the whole chain from its beginning, as audit.Verify requires.

@@ -27,13 +27,12 @@ func New(db *sqldb.DB) *Catalog { return &Catalog{db} }
 var _ edit.Store = (*Catalog)(nil)
 
 var rows = sqldb.Map[edit.Row, struct {
-	Kind      edit.Kind
-	ID, Spec  string
-	Over      bool
-	Sealed    []byte `db:",null"`
-	Last4     string
-	Version   int64
-	UpdatedAt time.Time
+	Kind            edit.Kind
+	ID, Spec, Last4 string
+	Over            bool
+	Sealed          []byte `db:",null"`
+	Version         int64
+	UpdatedAt       time.Time
 }]("catalog_rows", sqldb.Encoded("spec", func(r *edit.Row) string { return string(appendSpec(nil, r.Spec)) }, func(r *edit.Row, spec string) error {
 	r.Spec = parseSpec(spec)
 	return nil
@@ -44,9 +43,8 @@ var changes = sqldb.Map[edit.Entry, struct {
 	At            time.Time
 	Name          string `db:"actor"`
 	From          string `db:"from_addr"`
-	Action        string
+	Action, ID    string
 	Kind          edit.Kind
-	ID            string
 	Before, After sql.NullString
 }]("catalog_changes", spec("before", func(e *edit.Entry) *edit.Spec { return &e.Before }), spec("after", func(e *edit.Entry) *edit.Spec { return &e.After }))
 

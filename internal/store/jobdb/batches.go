@@ -33,63 +33,44 @@ var (
 )
 
 var batches = sqldb.Map[batch.Batch, struct {
-	ID                                           string
-	User                                         string `db:"user_id"`
-	Wallet                                       string
-	Key                                          string `db:"key_id"`
-	Generation                                   string
-	Shape                                        batch.Shape
-	Endpoint, Metadata, Version, Betas           string
-	State                                        batch.State
-	Input, Output, Failures                      string
-	Problems                                     []byte
-	Late                                         bool
-	Paused                                       string
-	Total, Succeeded, Failed, Cancelled, Expired int64
-	Prompt, Cached, Completion, Reasoning        int64
-	Cost                                         money.Nano
-	CreatedAt                                    time.Time
-	StartedAt, FinalizingAt, CancellingAt        time.Time `db:",null"`
-	EndedAt                                      time.Time `db:",null"`
-	ExpiresAt                                    time.Time
-	KeepFor                                      time.Duration
-	DueAt                                        time.Time `db:",null"`
-	Fence                                        int64
+	ID, Wallet, Generation, Endpoint, Metadata, Version, Betas, Input, Output, Failures, Paused string
+	User                                                                                        string `db:"user_id"`
+	Key                                                                                         string `db:"key_id"`
+	Shape                                                                                       batch.Shape
+	State                                                                                       batch.State
+	Problems                                                                                    []byte
+	Late                                                                                        bool
+	Total, Succeeded, Failed, Cancelled, Expired, Prompt, Cached, Completion, Reasoning, Fence  int64
+	Cost                                                                                        money.Nano
+	CreatedAt, ExpiresAt                                                                        time.Time
+	StartedAt, FinalizingAt, CancellingAt, EndedAt, DueAt                                       time.Time `db:",null"`
+	KeepFor                                                                                     time.Duration
 }]("batches", sqldb.Encoded("problems", func(b *batch.Batch) []byte { return batch.EncodeProblems(b.Problems) }, func(b *batch.Batch, problems []byte) error {
 	b.Problems = batch.DecodeProblems(problems)
 	return nil
 }))
 
 var items = sqldb.Map[batch.Item, struct {
-	Line                                  int64
-	CustomID                              string
-	Stage                                 batch.Stage
-	Generation, Part, Terms               string
-	Tries                                 int64
-	Offset                                int64 `db:"start"`
-	Length                                int64
-	Outcome                               batch.Outcome
-	Status                                int64
-	RequestID                             string
-	Body                                  []byte
-	Cost                                  money.Nano
-	Prompt, Cached, Completion, Reasoning int64
+	Line, Tries, Length, Status, Prompt, Cached, Completion, Reasoning int64
+	CustomID, Generation, Part, Terms, RequestID                       string
+	Stage                                                              batch.Stage
+	Offset                                                             int64 `db:"start"`
+	Outcome                                                            batch.Outcome
+	Body                                                               []byte
+	Cost                                                               money.Nano
 }]("batch_items")
 
 var parts = sqldb.Map[batch.Part, struct {
-	ID, Endpoint, Path string
-	State              batch.PartState
-	Upstream           string
-	Lines              int64
-	CreatedAt          time.Time
-	ClearAt            time.Time `db:",null"`
-	Clears             int64
+	ID, Endpoint, Path, Upstream string
+	State                        batch.PartState
+	Lines, Clears                int64
+	CreatedAt                    time.Time
+	ClearAt                      time.Time `db:",null"`
 }]("batch_parts")
 
 var files = sqldb.Map[batch.File, struct {
-	ID                   string
+	ID, Purpose, Name    string
 	User                 string `db:"user_id"`
-	Purpose, Name        string
 	Bytes                int64
 	Hidden               bool
 	CreatedAt, ExpiresAt time.Time

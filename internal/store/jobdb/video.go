@@ -17,23 +17,18 @@ import (
 )
 
 var jobs = sqldb.Map[video.Job, struct {
-	ID                               string
-	User                             string `db:"user_id"`
-	Wallet                           string
-	Key                              string `db:"key_id"`
-	Generation, Model                string
-	State                            video.State
-	Ended                            video.Ending
-	Hold, Cost                       money.Nano
-	UpstreamID                       string
-	Submitting                       bool
-	Error, Reason                    string
-	Cleanup                          video.Cleanup
-	CreatedAt, UpdatedAt, DeadlineAt time.Time
-	CompletedAt, ExpiresAt, DueAt    time.Time `db:",null"`
-	Fence                            int64
-	Accepted                         bool
-	Request, Detail                  []byte
+	ID, Wallet, Generation, Model, UpstreamID, Error, Reason string
+	User                                                     string `db:"user_id"`
+	Key                                                      string `db:"key_id"`
+	State                                                    video.State
+	Ended                                                    video.Ending
+	Hold, Cost                                               money.Nano
+	Submitting, Accepted                                     bool
+	Cleanup                                                  video.Cleanup
+	CreatedAt, UpdatedAt, DeadlineAt                         time.Time
+	CompletedAt, ExpiresAt, DueAt                            time.Time `db:",null"`
+	Fence                                                    int64
+	Request, Detail                                          []byte
 }]("video_jobs", sqldb.Encoded("request", func(j *video.Job) []byte { return video.EncodeRequest(&j.Request) }, func(j *video.Job, request []byte) (err error) {
 	j.Request, err = video.DecodeRequest(request)
 	return err

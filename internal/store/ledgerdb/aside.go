@@ -66,14 +66,11 @@ func PutAside(t *sqldb.Tx, a *ledger.Aside) error {
 }
 
 var asides = sqldb.Map[ledger.Aside, struct {
-	ID                 int64
-	Node               string
-	Position           int64
-	Generation, Wallet string
-	Cost               money.Nano
-	Reason             string
-	Record             []byte
-	At                 time.Time
+	ID, Position                     int64
+	Node, Generation, Wallet, Reason string
+	Cost                             money.Nano
+	Record                           []byte
+	At                               time.Time
 }]("set_aside", sqldb.Computed[ledger.Aside]("id", "id"))
 
 // advance moves a node on in its journal. It did not when the node is elsewhere; position says where.

@@ -240,3 +240,13 @@ func LockWallet(t *sqldb.Tx, id string) error {
 	}
 	return err
 }
+
+// InWallet runs f in a transaction that has locked a wallet.
+func InWallet(ctx context.Context, db *sqldb.DB, wallet string, f func(*sqldb.Tx) error) error {
+	return db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := LockWallet(t, wallet); err != nil {
+			return err
+		}
+		return f(t)
+	})
+}

@@ -21,15 +21,13 @@ type keptFact struct {
 
 var facts = sqldb.Map[keptFact, struct {
 	Kind                 notify.Kind
-	Ref, Name            string
+	Ref, Name, Episode   string
 	At                   time.Time `db:",null"`
 	Amount, Spent, Usual money.Nano
-	Percent              int64
+	Percent, GoneAt      int64
 	Days                 int
 	Reset                string `db:"reset_by"`
-	Episode              string
 	FoundAt              time.Time
-	GoneAt               int64
 	Mail                 bool
 }]("notify_facts")
 

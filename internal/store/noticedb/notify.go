@@ -59,7 +59,7 @@ const setChoice = `INSERT INTO notify_choices (account, cause, channel, enabled)
 
 // SaveNotifySettings is notify.SettingsStore.SaveNotifySettings.
 func (s *Notices) SaveNotifySettings(ctx context.Context, account string, n notify.Settings, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if err := t.KnownUser(account); err != nil {
 			return sqldb.NoUser("store.SaveNotifySettings", err)
 		}
@@ -78,7 +78,7 @@ func (s *Notices) SaveNotifySettings(ctx context.Context, account string, n noti
 				}
 			}
 		}
-		return auditdb.Record(t, e, now)
+		return nil
 	})
 }
 

@@ -116,14 +116,11 @@ func (s *Notices) InsertWebhookSecret(ctx context.Context, account string, curre
 
 // RotateWebhookSecret is webhook.SecretStore.RotateWebhookSecret.
 func (s *Notices) RotateWebhookSecret(ctx context.Context, account string, current []byte, until, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		_, err := t.Exec(`INSERT INTO webhook_secrets AS w (account, secret, created_at, updated_at) VALUES ($1, $2, $3, $3)
 			ON CONFLICT (account) DO UPDATE SET previous = w.secret, previous_until = $4, secret = excluded.secret, updated_at = excluded.updated_at`,
 			account, current, now.UnixMicro(), until.UnixMicro())
-		if err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, now)
+		return err
 	})
 }
 

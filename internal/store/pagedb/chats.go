@@ -84,13 +84,13 @@ func (s *Pages) DeleteChat(ctx context.Context, user, id string) error {
 
 // DeleteChats is chat.Store.DeleteChats.
 func (s *Pages) DeleteChats(ctx context.Context, user string, now time.Time, e audit.Event) (gone int, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		n, err := t.Exec(`DELETE FROM chats WHERE user_id = $1`, user)
 		gone = int(n)
 		if err != nil {
 			return err
 		}
-		return auditdb.Record(t, e, now)
+		return nil
 	})
 	return gone, err
 }

@@ -10,10 +10,9 @@ import (
 )
 
 var views = sqldb.Map[view.View, struct {
-	ID                   string
-	User                 string `db:"user_id"`
-	Page, Name, Query    string
-	CreatedAt, UpdatedAt time.Time
+	ID, Page, Name, Query string
+	User                  string `db:"user_id"`
+	CreatedAt, UpdatedAt  time.Time
 }]("views")
 
 // ListViews is view.Store.ListViews.

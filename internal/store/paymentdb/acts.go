@@ -18,18 +18,15 @@ import (
 )
 
 var acts = sqldb.Map[invoice.Act, struct {
-	ID, Number                        string
-	Year, Seq                         int64
-	Account, Wallet, Month            string
-	Buyer                             invoice.Buyer  `db:"buyer_"`
-	Seller                            invoice.Seller `db:"seller_"`
-	VAT                               rate.VAT       `db:"vat_"`
-	Line                              string
-	Opening, ToppedUp, Spent, Closing money.Nano
-	Before                            money.Nano `db:"carried_in"`
-	Amount, Tax, Total                money.Nano
-	After                             money.Nano `db:"carried_out"`
-	MadeAt                            time.Time
+	ID, Number, Account, Wallet, Month, Line              string
+	Year, Seq                                             int64
+	Buyer                                                 invoice.Buyer  `db:"buyer_"`
+	Seller                                                invoice.Seller `db:"seller_"`
+	VAT                                                   rate.VAT       `db:"vat_"`
+	Opening, ToppedUp, Spent, Closing, Amount, Tax, Total money.Nano
+	Before                                                money.Nano `db:"carried_in"`
+	After                                                 money.Nano `db:"carried_out"`
+	MadeAt                                                time.Time
 }]("invoice_acts")
 
 // What moved a wallet before a moment: whole days of calls, the hours of the last day, and postings by their kind.
@@ -39,11 +36,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 
 // AddAct is invoice.Store.AddAct.
 func (s *Payments) AddAct(ctx context.Context, of invoice.Act, f func(*invoice.Act, *invoice.Closing) (bool, error), name func(*invoice.Act) audit.Event) (a invoice.Act, made bool, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = ledgerdb.InWallet(ctx, s.db, of.Wallet, func(t *sqldb.Tx) error {
 		a, made = of, false
-		if err := ledgerdb.LockWallet(t, a.Wallet); err != nil {
-			return err
-		}
 		c, err := closing(t, &a)
 		if err != nil {
 			return err

@@ -18,26 +18,23 @@ import (
 )
 
 var invoices = sqldb.Map[invoice.Invoice, struct {
-	ID, Number                             string
+	ID, Number, Account, Wallet, Line      string
 	Year, Seq                              int64
-	Account, Wallet                        string
 	State                                  invoice.State
 	Buyer                                  invoice.Buyer  `db:"buyer_"`
 	Seller                                 invoice.Seller `db:"seller_"`
 	VAT                                    rate.VAT       `db:"vat_"`
-	Line                                   string
 	Amount, Tax, Total, Received, Credited money.Nano
 	CreatedAt, ExpiresAt                   time.Time
 	EndedAt                                time.Time `db:",null"`
 }]("invoices")
 
 var transfers = sqldb.Map[invoice.Transfer, struct {
-	Key, Invoice, Account         string
-	Manual                        bool
-	Amount, Credited              money.Nano
-	Date                          time.Time `db:",date"`
-	Number, Payer, Purpose, Actor string
-	At                            time.Time
+	Key, Invoice, Account, Number, Payer, Purpose, Actor string
+	Manual                                               bool
+	Amount, Credited                                     money.Nano
+	Date                                                 time.Time `db:",date"`
+	At                                                   time.Time
 }]("invoice_transfers")
 
 var buyers = sqldb.Map[invoice.Buyer, struct{ Name, INN, KPP, Address string }]("invoice_buyers")
@@ -58,22 +55,17 @@ func (s *Payments) BuyerOf(ctx context.Context, account string) (b invoice.Buyer
 
 // SaveBuyer is invoice.Store.SaveBuyer.
 func (s *Payments) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, now time.Time, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		tail := `ON CONFLICT (account) DO UPDATE SET ` + buyers.Excluded() + `, updated_at = excluded.updated_at`
-		if _, err := buyers.Put(t, &b, tail, "account", account, "updated_at", now.UnixMicro()); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, now)
+		_, err := buyers.Put(t, &b, tail, "account", account, "updated_at", now.UnixMicro())
+		return err
 	})
 }
 
 // AddInvoice is invoice.Store.AddInvoice.
 func (s *Payments) AddInvoice(ctx context.Context, i invoice.Invoice, b invoice.Bounds, name func(*invoice.Invoice) (audit.Event, error)) (done invoice.Invoice, err error) {
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = ledgerdb.InWallet(ctx, s.db, i.Wallet, func(t *sqldb.Tx) error {
 		done = i
-		if err := ledgerdb.LockWallet(t, i.Wallet); err != nil {
-			return err
-		}
 		if err := mayInvoice(t, &done, b); err != nil {
 			return err
 		}
@@ -143,10 +135,7 @@ func (s *Payments) EndInvoice(ctx context.Context, id string, now time.Time, f f
 	if err != nil {
 		return known, err
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
-			return err
-		}
+	err = ledgerdb.InWallet(ctx, s.db, known.Wallet, func(t *sqldb.Tx) error {
 		if i, err = invoices.Row(t, `WHERE id = $1`, id); err != nil {
 			return err
 		}
@@ -172,11 +161,8 @@ func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*
 	if err != nil {
 		return known, done, err
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = ledgerdb.InWallet(ctx, s.db, known.Wallet, func(t *sqldb.Tx) error {
 		done = of
-		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
-			return err
-		}
 		if i, err = invoices.Row(t, `WHERE id = $1`, of.Invoice); err != nil {
 			return err
 		}

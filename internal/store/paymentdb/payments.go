@@ -32,41 +32,33 @@ var (
 )
 
 var payments = sqldb.Map[payment.Payment, struct {
-	ID, Account, Wallet, Provider      string
-	ProviderID                         string `db:",null"`
-	State                              payment.State
-	Amount, Paid                       money.Nano
-	URL, ReturnURL, Description, Email string
-	Save                               bool
-	Method                             string
-	Auto                               bool
-	MethodTitle, Reason, Problem       string
-	Tries                              int64
-	CreatedAt, UpdatedAt               time.Time
-	EndedAt, DueAt                     time.Time `db:",null"`
-	Refunded                           money.Nano
+	ID, Account, Wallet, Provider, URL, ReturnURL, Description, Email, Method, MethodTitle, Reason, Problem string
+	ProviderID                                                                                              string `db:",null"`
+	State                                                                                                   payment.State
+	Amount, Paid, Refunded                                                                                  money.Nano
+	Save, Auto                                                                                              bool
+	Tries                                                                                                   int64
+	CreatedAt, UpdatedAt                                                                                    time.Time
+	EndedAt, DueAt                                                                                          time.Time `db:",null"`
 }]("payments", sqldb.Computed[payment.Payment]("refunded",
 	`(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`))
 
 var refunds = sqldb.Map[payment.Refund, struct {
-	ID, Payment, Account   string
-	ProviderID             string `db:",null"`
-	State                  payment.State
-	Amount                 money.Nano
-	Reason, Failure, Actor string
-	Tries                  int64
-	CreatedAt, UpdatedAt   time.Time
-	DueAt                  time.Time `db:",null"`
+	ID, Payment, Account, Reason, Failure, Actor string
+	ProviderID                                   string `db:",null"`
+	State                                        payment.State
+	Amount                                       money.Nano
+	Tries                                        int64
+	CreatedAt, UpdatedAt                         time.Time
+	DueAt                                        time.Time `db:",null"`
 }]("payment_refunds")
 
 var rules = sqldb.Map[payment.Rule, struct {
-	Account, Wallet, Provider           string
-	State                               payment.RuleState
-	Payment, Method, MethodTitle, Email string
-	Threshold, Amount, Cap              money.Nano
-	Fails                               int64
-	Why                                 string
-	ConsentAt, DueAt                    time.Time
+	Account, Wallet, Provider, Payment, Method, MethodTitle, Email, Why string
+	State                                                               payment.RuleState
+	Threshold, Amount, Cap                                              money.Nano
+	Fails                                                               int64
+	ConsentAt, DueAt                                                    time.Time
 }]("payment_rules")
 
 // putRule adds a rule, or changes that of its account.
@@ -80,7 +72,7 @@ const autoSum = `SELECT CAST(COALESCE(SUM(CASE WHEN paid > 0 THEN paid ELSE amou
 
 // AddPayment is payment.Store.AddPayment.
 func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.Bounds, rule *payment.Rule, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, p.CreatedAt, func(t *sqldb.Tx) error {
 		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
 			return err
 		}
@@ -95,7 +87,7 @@ func (s *Payments) AddPayment(ctx context.Context, p payment.Payment, b payment.
 				return err
 			}
 		}
-		return auditdb.Record(t, e, p.CreatedAt)
+		return nil
 	})
 }
 
@@ -206,10 +198,7 @@ func (s *Payments) UpdatePayment(ctx context.Context, id string, now time.Time, 
 	if err != nil {
 		return p, err
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
-			return err
-		}
+	err = ledgerdb.InWallet(ctx, s.db, known.Wallet, func(t *sqldb.Tx) error {
 		if p, err = payments.Row(t, `WHERE id = $1`, id); err != nil {
 			return sqldb.NoneOf("store.UpdatePayment", "payment", err)
 		}
@@ -280,10 +269,7 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 	if err != nil {
 		return done, err
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
-			return err
-		}
+	err = ledgerdb.InWallet(ctx, s.db, p.Wallet, func(t *sqldb.Tx) error {
 		switch old, err := refunds.Row(t, `WHERE id = $1`, f.ID); {
 		case err == nil && (old.Payment != f.Payment || old.Amount != f.Amount):
 			return fault.New(fault.Conflict, "store.AddRefund", "This reference refunded something else.")
@@ -339,10 +325,7 @@ func (s *Payments) UpdateRefund(ctx context.Context, id string, now time.Time, c
 	if err != nil {
 		return f, err
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := ledgerdb.LockWallet(t, p.Wallet); err != nil {
-			return err
-		}
+	err = ledgerdb.InWallet(ctx, s.db, p.Wallet, func(t *sqldb.Tx) error {
 		if f, err = refunds.Row(t, `WHERE id = $1`, id); err != nil {
 			return err
 		}
@@ -395,10 +378,7 @@ func (s *Payments) ChangeRule(ctx context.Context, account string, now time.Time
 	if err != nil {
 		return err
 	}
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		if err := ledgerdb.LockWallet(t, known.Wallet); err != nil {
-			return err
-		}
+	return ledgerdb.InWallet(ctx, s.db, known.Wallet, func(t *sqldb.Tx) error {
 		r, err := rules.Row(t, `WHERE account = $1`, account)
 		if err != nil {
 			return sqldb.NoneOf("store.ChangeRule", "consent to automatic top-ups", err)

@@ -20,13 +20,11 @@ import (
 )
 
 var vouchers = sqldb.Map[voucher.Batch, struct {
-	ID                   string
-	Amount               money.Nano
-	Codes, Uses          int64
-	Note, Actor          string
-	CreatedAt            time.Time
-	ExpiresAt, RevokedAt time.Time `db:",null"`
-	Redeemed             int64
+	ID, Note, Actor       string
+	Amount                money.Nano
+	Codes, Uses, Redeemed int64
+	CreatedAt             time.Time
+	ExpiresAt, RevokedAt  time.Time `db:",null"`
 }]("voucher_batches", sqldb.Computed[voucher.Batch]("redeemed", countRedeemed))
 
 const countRedeemed = `(SELECT COUNT(*) FROM voucher_redemptions r WHERE r.batch = voucher_batches.id)`
@@ -37,11 +35,10 @@ var (
 )
 
 var redemptions = sqldb.Map[voucher.Redemption, struct {
-	Batch, Account string
-	Code           []byte
-	Wallet         string
-	Amount         money.Nano
-	At             time.Time
+	Batch, Account, Wallet string
+	Code                   []byte
+	Amount                 money.Nano
+	At                     time.Time
 }]("voucher_redemptions", sqldb.Encoded("code", func(r *voucher.Redemption) string { return r.Code.String() }, func(r *voucher.Redemption, code string) error {
 	_, err := hex.Decode(r.Code[:], []byte(code))
 	return err
@@ -49,14 +46,11 @@ var redemptions = sqldb.Map[voucher.Redemption, struct {
 
 // AddVouchers is voucher.Store.AddVouchers.
 func (s *Payments) AddVouchers(ctx context.Context, b voucher.Batch, codes []apikey.Sum, e audit.Event) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+	return auditdb.Write(ctx, s.db, e, b.CreatedAt, func(t *sqldb.Tx) error {
 		if err := vouchers.Insert(t, &b); err != nil {
 			return err
 		}
-		if err := t.Insert(&voucherCodes, len(codes), func(args []any, i int) []any { return append(args, codes[i].String(), b.ID, int64(0)) }); err != nil {
-			return err
-		}
-		return auditdb.Record(t, e, b.CreatedAt)
+		return t.Insert(&voucherCodes, len(codes), func(args []any, i int) []any { return append(args, codes[i].String(), b.ID, int64(0)) })
 	})
 }
 
@@ -110,11 +104,8 @@ func (s *Payments) RedeemVoucher(ctx context.Context, r voucher.Redemption, deci
 	if err != nil {
 		return done, false, sqldb.Failure("store.RedeemVoucher", err)
 	}
-	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+	err = ledgerdb.InWallet(ctx, s.db, r.Wallet, func(t *sqldb.Tx) error {
 		done, repeated = voucher.Redemption{}, false
-		if err := ledgerdb.LockWallet(t, r.Wallet); err != nil {
-			return err
-		}
 		var of voucher.State
 		var id string
 		if err := t.Row(`SELECT batch FROM voucher_codes WHERE hash = $1`, code).Scan(&id); err != nil {

@@ -42,7 +42,8 @@ type Option[T any] struct {
 	decode        func(*T, any) error
 }
 
-// Encoded stores in a column what encode makes of a row. decode gets it back when all columns are read that are not encoded.
+// Encoded stores in a column what encode makes of a row. decode gets it back when all columns are
+// read that are not encoded, in the order of Row.
 func Encoded[T, V any](column string, encode func(*T) V, decode func(*T, V) error) Option[T] {
 	return Option[T]{
 		column: column,
@@ -57,8 +58,8 @@ func Computed[T any](column, expression string) Option[T] {
 	return Option[T]{column: column, shown: expression}
 }
 
-// Map maps rows of a table to a T. Row lists the columns: a field for each, in the order of the columns, which a T has with the same name
-// and type. So all that is stored is spelled once, next to the SQL text, and T need not know that it is stored.
+// Map maps rows of a table to a T. Row lists the columns: a field for each, in any order, which a T has with the same name and type. So all
+// that is stored is spelled once, next to the SQL text, and T need not know that it is stored.
 //
 // A column is named as its field, in snake case, or as the field's tag says: `db:"user_id"`. The fields of a struct are columns themselves,
 // with the tag of the struct before their names: `db:"buyer_"`. After a comma a tag says that the zero value is NULL (null), that a time
