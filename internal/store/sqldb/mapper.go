@@ -42,8 +42,8 @@ type Option[T any] struct {
 	decode        func(*T, any) error
 }
 
-// Encoded stores in a column what encode makes of a row. decode gets it back when all columns are
-// read that are not encoded, in the order of Row.
+// Encoded stores in a column what encode makes of a row. decode gets it back when all columns are read that are not encoded; among these the
+// order is that of Row.
 func Encoded[T, V any](column string, encode func(*T) V, decode func(*T, V) error) Option[T] {
 	return Option[T]{
 		column: column,
@@ -62,8 +62,9 @@ func Computed[T any](column, expression string) Option[T] {
 // that is stored is spelled once, next to the SQL text, and T need not know that it is stored.
 //
 // A column is named as its field, in snake case, or as the field's tag says: `db:"user_id"`. The fields of a struct are columns themselves,
-// with the tag of the struct before their names: `db:"buyer_"`. After a comma a tag says that the zero value is NULL (null), that a time
-// is a date (date), or that a truth is 0 or 1 (number). Other times, and durations, are stored in microseconds; []byte that is nil is empty. Map panics where a Row does not fit.
+// with the tag of the struct before their names: `db:"buyer_"`. After a comma a tag says that the zero value is NULL (null), that a time is
+// a date (date), or that a truth is 0 or 1 (number). Other times, and durations, are stored in microseconds; []byte that is nil is empty.
+// Map panics where a Row does not fit.
 func Map[T, Row any](table string, options ...Option[T]) *Mapper[T] {
 	m := &Mapper[T]{table: table}
 	m.add(reflect.TypeFor[Row](), reflect.TypeFor[T](), nil, "", options)
@@ -269,7 +270,7 @@ func codecOf(t reflect.Type, mode string) codec {
 	case t.Kind() == reflect.String && mode == "":
 		return codec{func(v reflect.Value) any { return v.String() }, as[string]}
 	case t.Kind() == reflect.String && mode == "null":
-		return codec{func(v reflect.Value) any { return OrNone(v.String()) }, func(p reflect.Value) any {
+		return codec{func(v reflect.Value) any { return orNone(v.String()) }, func(p reflect.Value) any {
 			return into(func(to *string, v sql.NullString) error { *to = v.String; return nil })(reflect.ValueOf(as[string](p)))
 		}}
 	case t.Kind() == reflect.Int64 && mode == "":

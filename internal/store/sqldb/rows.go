@@ -74,5 +74,5 @@ func Moment(n sql.NullInt64) time.Time {
 	return time.UnixMicro(n.Int64).UTC()
 }
 
-// OrNone is NULL for the empty text.
-func OrNone(text string) sql.NullString { return sql.NullString{String: Text(text), Valid: text != ""} }
+// orNone is NULL for the empty text.
+func orNone(text string) sql.NullString { return sql.NullString{String: Text(text), Valid: text != ""} }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"weir/internal/fault"
 	"weir/internal/invalidate"
 )
 
@@ -59,15 +58,6 @@ func (t *Tx) LockTable(name string) error {
 		return nil
 	}
 	_, err := t.Runner.Exec(fmt.Sprintf(t.Engine.LockTable, name), nil)
-	return err
-}
-
-// AddNew runs an insert, whose key may be there already.
-func (t *Tx) AddNew(op, exists, text string, args ...any) error {
-	n, err := t.Exec(text+` ON CONFLICT DO NOTHING`, args...)
-	if err == nil && n == 0 {
-		err = fault.New(fault.Conflict, op, exists)
-	}
 	return err
 }
 
