@@ -4,6 +4,18 @@ import type { PageRoute } from './page'
 export const adminPages: readonly PageRoute[] = [
   { path: '/admin', load: () => import('../pages/admin/now'), areas: ['admin', 'adminnow'], frame: 'admin' },
   {
+    path: '/admin/people',
+    load: () => import('../pages/admin/people'),
+    areas: ['admin', 'people', 'keys', 'calls'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/people/$id',
+    load: () => import('../pages/admin/people'),
+    areas: ['admin', 'people', 'keys', 'calls'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/providers',
     load: () => import('../pages/admin/providers'),
     areas: ['admin', 'providers'],

@@ -36,6 +36,8 @@ export const paths = [
   '/playground/embeddings',
   '/playground/$chat',
   '/admin',
+  '/admin/people',
+  '/admin/people/$id',
   '/admin/providers',
   '/admin/providers/$id',
 ] as const
