@@ -13,11 +13,12 @@ export async function everyPage(weir) {
   await becomes(async () => (await fetch(`${weir.url}/v1/videos/${job}`, { method: 'DELETE', headers: { authorization: `Bearer ${weir.api_key}` } })).status, 200);
   const key = (await (await manage('/api/keys', 'POST', { name: 'tour' })).json()).data.hash;
   await becomes(async () => (await fetch(`${weir.url}/api/calls/${call}`, { headers: { authorization: `Bearer ${weir.management_key}` } })).status, 200);
-  assert.ok(call && job && key);
+  const { data: [person] } = await (await fetch(`${weir.admin_url}/api/admin/users`, { headers: { authorization: `Bearer ${weir.management_key}` } })).json();
+  assert.ok(call && job && key && person);
   return {
     /** For people who are signed in; those before /overview for everybody. */
     app: ['/models', '/models/compare?m=sim/chat,sim/echo', '/models/sim/anywhere', '/models/sim/video', '/rankings', '/status', '/unsubscribe', '/welcome', '/overview', '/activity', '/calls', `/calls/${call}`, '/money', '/money/top-up', '/money/invoices', '/jobs', `/jobs/${job}`, '/keys', `/keys/${key}`, '/presets', '/presets/tour',
-      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/providers', '/admin/providers/openai'],
+      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/people', `/admin/people/${person.id}`, '/admin/providers', '/admin/providers/openai'],
     /** The application of those who are not signed in, which is another document. */
     doors: ['/sign-in', '/sign-up', '/reset', '/invite', '/setup'],
     /** One page of each kind; every page of a kind has the same form. */

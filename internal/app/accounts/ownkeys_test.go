@@ -560,7 +560,7 @@ func TestOwnKeysOff(t *testing.T) {
 	if n := d.with(mine, deskKey); refused.Status != http.StatusNotFound || !bytes.Contains(refused.Body, []byte("own_key_not_taken")) || n[0]+n[1] != 0 {
 		t.Errorf("a node without own keys: %d %s after %v requests", refused.Status, refused.Body, n)
 	}
-	bare := apptest.StartGateway(t, d.declare(t)) // without a master key
+	bare := apptest.StartNodes(t, 1, pgtest.New(t), d.declare(t))[0] // without a master key: one with a database of its own makes one
 	q := bare.NewOwner(t, 100, apikey.NewKey{})
 	bring(t, q.Pages, "desk", mine, "only", http.StatusConflict)
 }

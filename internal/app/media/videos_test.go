@@ -106,6 +106,17 @@ func twoJobs(t *testing.T, nodes []*apptest.Gateway, rounds int) {
 	}
 }
 
+// Without a master key nobody can sign a callback, and nobody is promised one. Nodes that share a database make none for themselves.
+func TestCallbackThatNobodySigns(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartNodes(t, 1, pgtest.New(t), apptest.Videos(t, "", map[string]string{"film/works": "video"}))[0]
+	body := apptest.Shoot("film/works", "A heron.")
+	body["callback_url"] = "https://example.com/x"
+	if m := gw.NewAccount(t).Do(t, http.MethodPost, "/v1/videos", body).WantWord(t, 400, "invalid_request"); m["param"] != "callback_url" {
+		t.Errorf("param %v", m["param"])
+	}
+}
+
 // Errors of a submission are reported in the order of their statuses. After any of them, nothing is held and no provider was called.
 func TestVideoAdmission(t *testing.T) {
 	t.Parallel()
@@ -135,7 +146,7 @@ func TestVideoAdmission(t *testing.T) {
 		{"no prompt", poor, map[string]any{"model": "film/works"}, 400, "invalid_request", "prompt"},
 		{"a length that the model does not make", poor, with("duration", 5), 400, "invalid_request", "duration"},
 		{"an unknown resolution", poor, with("resolution", "4K"), 400, "invalid_request", "resolution"},
-		{"a callback that nobody signs", poor, with("callback_url", "https://example.com/x"), 400, "invalid_request", "callback_url"},
+		{"a callback that is no address", poor, with("callback_url", "example"), 400, "invalid_request", "callback_url"},
 		{"no such model", poor, apptest.Shoot("film/none", "A heron."), 404, "model_not_found", ""},
 		{"no money", poor, bare, 402, "payment_required", ""},
 		{"too many", full, bare, 429, "rate_limit_exceeded", ""},
