@@ -175,7 +175,7 @@ func (e *Events) follow(ctx context.Context, c *operation.Call, in *eventsInput)
 		return operation.Stream{}, err
 	}
 	if slices.Contains(topics, topicStatus) && e.Status == nil {
-		return operation.Stream{}, fault.Field("accountapi.events", "topics", "The status of providers is not shown on this gateway. Leave status out of topics.")
+		return operation.Stream{}, fault.Field("accountapi.events", "topics", "The status of providers is not shown on this gateway. Leave status out of topics.").Coded("status_hidden")
 	}
 	seen, err := seenIn(cmp.Or(in.Last, in.After))
 	if err != nil {
@@ -295,7 +295,7 @@ func topicsOf(text string) (list []liveupdates.Topic, err error) {
 	for name := range strings.SplitSeq(text, ",") {
 		t := liveupdates.Topic(strings.TrimSpace(name))
 		if !slices.Contains(allTopics, t) {
-			return nil, fault.Field("accountapi.events", "topics", "topics must be some of calls, money, jobs, keys, status, separated by commas.")
+			return nil, fault.Field("accountapi.events", "topics", "topics must be some of calls, money, jobs, keys, status, separated by commas.").Coded("topics")
 		}
 		if !slices.Contains(list, t) {
 			list = append(list, t)
@@ -322,13 +322,13 @@ func seenIn(text string) (map[liveupdates.Topic]uint64, error) {
 	}
 	seen := map[liveupdates.Topic]uint64{}
 	if len(text) > maxEventID {
-		return nil, fault.Field("accountapi.events", "Last-Event-ID", "Last-Event-ID must be the id of an event, at most %d bytes. Leave it out to begin anew.", maxEventID)
+		return nil, fault.Field("accountapi.events", "Last-Event-ID", "Last-Event-ID must be the id of an event, at most %d bytes. Leave it out to begin anew.", maxEventID).Coded("event_id")
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		t, digits, _ := strings.Cut(part, ":")
 		sum, err := strconv.ParseUint(digits, 36, 64)
 		if err != nil {
-			return nil, fault.Field("accountapi.events", "Last-Event-ID", "Last-Event-ID must be the id of an event. Leave it out to begin anew.")
+			return nil, fault.Field("accountapi.events", "Last-Event-ID", "Last-Event-ID must be the id of an event. Leave it out to begin anew.").Coded("event_id")
 		}
 		seen[liveupdates.Topic(t)] = sum
 	}
