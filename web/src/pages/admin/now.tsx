@@ -54,12 +54,12 @@ export default function NowPage() {
             </Notice>
           )}
           <Figures now={now} />
-          <div className="grid gap-5 lg:grid-cols-[minmax(0,1fr)_320px]">
+          <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,1fr)_320px]">
             <History now={now} />
             <Money checks={now.checks} />
           </div>
           <Endpoints now={now} />
-          <div className="grid gap-5 lg:grid-cols-2">
+          <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
             <Events events={now.events} />
             <Nodes nodes={now.nodes} />
           </div>
