@@ -106,7 +106,10 @@ export function AdminFrame() {
             key={p.to}
             to={p.to}
             aria-current={here(p) ? 'page' : undefined}
-            className="flex h-11 flex-none items-center rounded-control px-3 font-medium text-ink2 no-underline aria-[current=page]:bg-surface aria-[current=page]:text-ink"
+            className={
+              'flex h-11 flex-none items-center rounded-control px-3 font-medium text-ink2 no-underline ' +
+              'aria-[current=page]:bg-surface aria-[current=page]:text-ink'
+            }
           >
             {t(p.label)}
           </Link>

@@ -146,7 +146,10 @@ export default function ProvidersPage() {
                   <li key={p.id}>
                     <Link
                       to={pageOf(p.id)}
-                      className="flex h-full items-center gap-3 rounded-panel border border-line bg-surface px-3.5 py-3 text-ink no-underline hover:border-line2"
+                      className={
+                        'flex h-full items-center gap-3 rounded-panel border border-line ' +
+                        'bg-surface px-3.5 py-3 text-ink no-underline hover:border-line2'
+                      }
                     >
                       <Mark name={p.name} size={32} />
                       <span className="min-w-0">
