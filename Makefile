@@ -171,7 +171,7 @@ FULL_TESTS := ./cmd/weir $(APP_TESTS) ./internal/ledger ./internal/plugin/pdf ./
 unit: postgres nginx ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m $$(go list ./... | grep -vxF "$$(go list $(LONG_TESTS))")
-	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m -p 1 $(filter-out $(WAITING_TESTS),$(LONG_TESTS))
+	go test -vet=off $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 25m -p 1 $(filter-out $(WAITING_TESTS),$(LONG_TESTS))
 	go test -vet=off $(RACE) -short -parallel 12 -timeout 15m $(WAITING_TESTS)
 	$(AS_SHIPPED) go test -vet=off -parallel $(TESTS_AT_ONCE) -timeout 10m -p 2 -run "$$(tools/long-tests.sh $(FULL_TESTS))" $(FULL_TESTS)
 
