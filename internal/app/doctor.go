@@ -298,6 +298,8 @@ func (d *Doctor) people(ctx context.Context, o *Admin) {
 	}
 	if ring, err := d.cfg.Ring(os.LookupEnv); err != nil {
 		d.say(Bad, "secrets", "check secrets.master_key_file, who may read it, and WEIR_MASTER_KEY", "%v", err)
+	} else if ring == nil && !d.cfg.Store.DSN.Postgres() {
+		d.good("secrets", "the first start of this node makes a master key, %s", d.cfg.OwnMasterKey())
 	} else if ring == nil {
 		d.say(Weak, "secrets", "set secrets.master_key_file (openssl rand -hex 32)", "there is no master key: providers' keys cannot be kept in the database, and webhooks are not signed")
 	} else {

@@ -121,7 +121,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"a key that works", nil, "keys hut", app.Good, "answered in"},
 		{"a key that is refused", func(c *config.Config) { c.Providers[0].Models[0].UpstreamID = "chat@fault=u13,status=401" }, "keys hut", app.Bad, "key"},
 		{"no file", nil, "configuration", app.Good, "without a file"},
-		{"no master key", nil, "secrets", app.Weak, "no master key"},
+		{"no master key yet", nil, "secrets", app.Good, "makes a master key"},
 		{"nobody's rate", func(c *config.Config) {
 			c.Providers[0].Models[0].Prices, c.Providers[0].Models[0].PriceUSD = config.Prices{}, config.Prices{Prompt: "1", Completion: "1"}
 		}, "rate", app.Weak, "nobody's rate"},
