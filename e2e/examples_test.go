@@ -82,8 +82,10 @@ var withoutLink = map[string]int{
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
 	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
-	"getCallText": 404,                       // a chat is not stored
-	"deleteUser":  404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
+	"getCallText":   404,                                                                                                                                 // a chat is not stored
+	"findUserByKey": 400,                                                                                                                                 // a whole key is shown once
+	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, // the example names nobody
+	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }
@@ -141,7 +143,7 @@ func (x *examples) target(name, at string, op *openapi3.Operation) string {
 	query := url.Values{}
 	target := at
 	for _, p := range op.Parameters {
-		if p := p.Value; p.Required {
+		if p := p.Value; p.Required || op.OperationID == "followEvents" && p.Name == "topics" { // topics are needed, though no query is described so
 			value, _ := p.Example.(string)
 			switch parent, _, found := strings.Cut(at, "/{"+p.Name+"}"); {
 			case found && x.made[parent] != "":
