@@ -76,7 +76,7 @@ func TestProviderIsConnected(t *testing.T) {
 	}
 }
 
-// Whoever waits for tests may not have providers called for ever.
+// Tests of providers are limited by user: each is a call that the provider bills.
 func TestProviderTestsAreBounded(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.Server.AdminAPI, s.OwnKeys.TestsPerMinute = true, 2 })
