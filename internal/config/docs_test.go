@@ -49,7 +49,7 @@ func TestProxyWaitsForSilentAnswers(t *testing.T) {
 	c := config.Default()
 	longest := c.Relay.AttemptBudget + c.Upstream.Total
 	setting := regexp.MustCompile(`proxy_read_timeout (\w+);`)
-	for _, file := range []string{"../../packaging/nginx/weir.conf", "../../docs/operating.md"} {
+	for _, file := range []string{"../../packaging/nginx/weir.conf", "../../docs/run.md"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -32,18 +32,18 @@ var sharedElsewhere = []string{"keys.rate_limits.", "keys.account_rate_limits.",
 
 var inCode = regexp.MustCompile("`([a-z0-9_.]+)`")
 
-// Every shared resource has a bound per user, described in docs/operating.md. An amount in the configuration that is neither in that table
+// Every shared resource has a bound per user, described in docs/run.md. An amount in the configuration that is neither in that table
 // nor in notShared is a forgotten resource.
 func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../docs/operating.md")
+	text, err := os.ReadFile("../../docs/run.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, section, found := strings.Cut(string(text), "## What users share\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	if !found {
-		t.Fatal("docs/operating.md does not say what users share")
+		t.Fatal("docs/run.md does not say what users share")
 	}
 	amounts := map[string]bool{}
 	leaves(reflect.TypeFor[config.Config](), "", func(path string, of reflect.Type) {
@@ -75,7 +75,7 @@ func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 	for path := range amounts {
 		elsewhere := slices.ContainsFunc(sharedElsewhere, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
 		if known := notShared[path] != ""; reported[path] == (known || elsewhere) {
-			t.Errorf("%s: say in docs/operating.md what one user may have of it, or here why it is not shared", path)
+			t.Errorf("%s: say in docs/run.md what one user may have of it, or here why it is not shared", path)
 		}
 	}
 	for path := range notShared {

@@ -60,7 +60,12 @@ var groups = []group{
 	}},
 	{"operate", []entry{
 		{"docs/install.md", "As a Debian package, a container, or with compose; programs for all systems."},
-		{"docs/operating.md", "Start, watch, upgrade, back up, and run several nodes."},
+		{"docs/run.md", "Start a node, put a proxy before it, change providers and prices, help people, stop."},
+		{"docs/watch.md", "See whether all is well, in a browser, with commands and metrics; read the audit log."},
+		{"docs/alerts.md", "What to do about each alert."},
+		{"docs/books.md", "Check and correct the ledger, read calls with SQL, export them."},
+		{"docs/scale.md", "Use PostgreSQL, add a node, upgrade without a failed call."},
+		{"docs/back-up.md", "Copy what a node keeps, put it back, and keep less."},
 		{"docs/logs.md", "Each field of the log: of requests, and of all else."},
 		{"docs/tracing.md", "Send traces of calls to OpenTelemetry: what they have, and whose they are."},
 		{"docs/configuration.md", "The file, the environment, secrets, providers of your own, limits."},
@@ -71,7 +76,7 @@ var groups = []group{
 		{"docs/video-providers.md", "Switch on providers of videos, and what each supports."},
 		{"docs/troubleshooting.md", "Find the cause by what you see."},
 		{"docs/performance.md", "What Weir adds to a call, measured."},
-		{"docs/scale.md", "How much one PostgreSQL takes, and how to go beyond it."},
+		{"docs/many-nodes.md", "How much one PostgreSQL takes, and how to go beyond it."},
 		{"docs/reliability.md", "The tests that kill, cut and lie, and what they found."},
 	}},
 	{"develop", []entry{

@@ -23,7 +23,7 @@ import (
 )
 
 var (
-	leasesLong = flag.Bool("leases.long", false, "TestLeases runs 100 nodes too, and minutes instead of seconds; docs/scale.md has what it prints")
+	leasesLong = flag.Bool("leases.long", false, "TestLeases runs 100 nodes too, and minutes instead of seconds; docs/many-nodes.md has what it prints")
 	leasesSeed = flag.Uint64("leases.seed", 1, "the traffic that TestLeases makes")
 )
 

@@ -22,7 +22,7 @@ import (
 
 // neighbour is a resource that all users of a node share, and a user that takes as much of it as possible.
 type neighbour struct {
-	resource string // its name in the table of docs/operating.md
+	resource string // its name in the table of docs/run.md
 	setup    func(*apptest.Setup)
 	// take runs until ctx ends. It returns as soon as the user has been refused more.
 	take func(ctx context.Context, t *testing.T, greedy *apptest.Account)
@@ -74,10 +74,10 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// Each row of the table of docs/operating.md has a test, here or where the row says.
+// Each row of the table of docs/run.md has a test, here or where the row says.
 func TestNeighboursOfEveryResource(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../../docs/operating.md")
+	text, err := os.ReadFile("../../../docs/run.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ export function AdminFrame() {
             {t('back')}
           </SideLink>
           {me?.features.docs && (
-            <SideLink to="/docs/operating" icon="book">
+            <SideLink to="/docs/run" icon="book">
               {c('docs')}
             </SideLink>
           )}
