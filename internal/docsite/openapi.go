@@ -170,11 +170,14 @@ func (s *spec) keys(op *yaml.Node) string {
 		list = s.at("security")
 	}
 	var names []string
-	open := len(s.items(list)) == 0
+	open, role := len(s.items(list)) == 0, ""
 	for _, one := range s.items(list) {
 		n := 0
-		s.members(one, func(name string, _ *yaml.Node) {
+		s.members(one, func(name string, roles *yaml.Node) {
 			n++
+			for _, r := range s.items(roles) {
+				role = r.Value
+			}
 			scheme := s.at("components", "securitySchemes", name)
 			switch {
 			case s.text(scheme, "type") == "http":
@@ -195,7 +198,14 @@ func (s *spec) keys(op *yaml.Node) string {
 	case open:
 		return "Works without a key, and with one: " + strings.Join(names, " or ") + "."
 	}
-	return "Key: " + strings.Join(names, " or ") + "."
+	said := "Key: " + strings.Join(names, " or ")
+	switch role {
+	case "":
+		return said + "."
+	case "administrator":
+		return said + ", of an administrator."
+	}
+	return said + ", of an " + role + " or an administrator."
 }
 
 // example writes a request that can be pasted.

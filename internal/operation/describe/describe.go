@@ -25,6 +25,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"weir/internal/money"
+	"weir/internal/apikey"
 	"weir/internal/operation"
 )
 
@@ -277,10 +278,15 @@ func (w *writer) json(t reflect.Type) map[string]*huma.MediaType {
 	return map[string]*huma.MediaType{"application/json": {Schema: w.schema(t)}}
 }
 
+// security says what a request must have: one of the entries. What is in brackets is the least role.
 func security(a operation.Access) []map[string][]string {
 	bearer, session, none := map[string][]string{"bearer": {}}, map[string][]string{"session": {}}, map[string][]string{}
 	switch a {
-	case operation.Management, operation.Administration, operation.Operating:
+	case operation.Administration:
+		return []map[string][]string{{"bearer": {string(apikey.Administrator)}}, {"session": {string(apikey.Administrator)}}}
+	case operation.Operating:
+		return []map[string][]string{{"bearer": {string(apikey.Operator)}}, {"session": {string(apikey.Operator)}}}
+	case operation.Management:
 		return []map[string][]string{bearer, session}
 	case operation.SignedIn:
 		return []map[string][]string{session}
