@@ -24,12 +24,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"go.yaml.in/yaml/v3"
 
-	"weir/internal/money"
 	"weir/internal/apikey"
+	"weir/internal/money"
 	"weir/internal/operation"
 )
 
-// Document puts operations into a description that is written by hand: their paths at its line "# operations", their types at "# types".
+// Document puts operations into a description that is written by hand: their paths at its line "# operations", their types at "# types", and the
+// answers of refusals at each "# refused: 400 401".
 // dirs are the folders with the source of their types.
 func Document(base []byte, all []operation.Operation, dirs ...string) ([]byte, error) {
 	huma.DefaultArrayNullable = false // a list without elements is written as []
@@ -66,6 +67,7 @@ func Document(base []byte, all []operation.Operation, dirs ...string) ([]byte, e
 		}
 		base = bytes.Replace(base, []byte(mark), text, 1)
 	}
+	base = spellRefusals(base)
 	return append([]byte("# Made of openapi.base.yaml and the declarations of operations by `go test ./internal/operation/describe -update`. Change those.\n"), base...), nil
 }
 
@@ -258,16 +260,35 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 	if o.HasBody() {
 		plain = append(plain, "408", "409", "413", "415")
 	}
-	for _, status := range plain {
-		name := "Error"
-		if status == "401" {
-			name = "Unauthorized"
+	for _, status := range append(plain, "429", "503") {
+		to.Responses[status] = &huma.Response{Ref: refusal(status)}
+	}
+}
+
+// refusal is what describes the answers of a status.
+func refusal(status string) string {
+	switch status {
+	case "401":
+		return "#/components/responses/Unauthorized"
+	case "429", "503":
+		return "#/components/responses/RetryLater"
+	}
+	return "#/components/responses/Error"
+}
+
+// spellRefusals puts the answers of refusals into a description by hand, at its lines "# refused: 400 401".
+func spellRefusals(base []byte) (out []byte) {
+	for line := range bytes.Lines(base) {
+		indent, statuses, found := strings.Cut(string(line), "# refused: ")
+		if !found {
+			out = append(out, line...)
+			continue
 		}
-		to.Responses[status] = &huma.Response{Ref: "#/components/responses/" + name}
+		for _, status := range append(strings.Fields(statuses), "default") {
+			out = fmt.Appendf(out, "%s'%s': {$ref: '%s'}\n", indent, status, refusal(status))
+		}
 	}
-	for _, status := range []string{"429", "503"} {
-		to.Responses[status] = &huma.Response{Ref: "#/components/responses/RetryLater"}
-	}
+	return out
 }
 
 func answer(said string) *huma.Response {
