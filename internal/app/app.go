@@ -32,6 +32,7 @@ import (
 	"weir/internal/health"
 	"weir/internal/history"
 	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 	"weir/internal/idempotency"
 	"weir/internal/invalidate"
 	"weir/internal/ledger"
@@ -87,7 +88,7 @@ type Gateway struct {
 	console  *console.Console
 	mail     *mail.Sender // nil: no mail is sent
 	api      *httpapi.API
-	server   *httpapi.Server
+	server   *httpserver.Server
 	admin    *http.Server
 
 	catalogPages *catalogapi.Pages
@@ -230,7 +231,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.onClose(within(cfg.Server.DrainTimeout, g.batches.Close)) // before the parts that its calls need
 	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // likewise
 	if g.listener = x.listener; g.listener == nil {
-		if g.listener, err = httpapi.Listen(cfg.Server.Listen); err != nil {
+		if g.listener, err = httpserver.Listen(cfg.Server.Listen); err != nil {
 			return g, notListening("server.listen", err, "another address, or port 0 for any free one")
 		}
 	}
@@ -276,7 +277,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	operations := g.operations(accountapi.Deps{
 		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
 		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
-		Payments: payments, NotifyFrom: notifyFrom, Events: events, Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
+		Payments: payments, NotifyFrom: notifyFrom, Events: events, Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 	})
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
@@ -397,7 +398,7 @@ func statusOf(api string, e *fault.Error) int {
 	if api == "messages" {
 		return httpapi.MessagesStatus(e)
 	}
-	return httpapi.Status(e)
+	return httpserver.Status(e)
 }
 
 func tune(r config.Runtime, log *slog.Logger) {

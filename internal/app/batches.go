@@ -10,6 +10,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 	"weir/internal/record"
 	"weir/internal/upstream"
 	"weir/internal/wire/batches"
@@ -69,6 +70,6 @@ var apis = map[string]string{
 // void records that a call of a batch was not made.
 func (g *Gateway) void(ctx context.Context, b *batch.Batch, generation string) error {
 	g.book.Note(&record.Call{Generation: generation, User: b.User, Wallet: b.Wallet, Key: b.Key, API: apis[b.Endpoint], At: g.clock(), Cancelled: true,
-		Error: fault.Canceled.String(), Status: httpapi.StatusClientGone})
+		Error: fault.Canceled.String(), Status: httpserver.StatusClientGone})
 	return g.book.Flush(ctx)
 }

@@ -89,7 +89,7 @@ func (g *Gateway) redirectToHTTPS() error {
 	}
 	g.onClose(func(context.Context) { _ = plain.Close() })
 	go func() {
-		if err := plain.Serve(g.api.Bounded(l)); !errors.Is(err, http.ErrServerClosed) {
+		if err := plain.Serve(g.server.Bounded(l)); !errors.Is(err, http.ErrServerClosed) {
 			g.slog.Error("http:// requests are no longer redirected to https://", "error", err)
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"weir/internal/dialect/all"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 )
 
 // failure is what a provider was seen to answer, and what must come of it.
@@ -176,7 +177,7 @@ func TestFailuresAsTheyCome(t *testing.T) {
 // enveloped checks what clients of each style see.
 func enveloped(t *testing.T, c *failure, f *fault.Error) {
 	t.Helper()
-	status, word := httpapi.Status(f), map[fault.Kind]string{fault.ContextLength: "invalid_request_error", fault.RateLimited: "rate_limit_error", fault.ProviderOverloaded: "overloaded_error",
+	status, word := httpserver.Status(f), map[fault.Kind]string{fault.ContextLength: "invalid_request_error", fault.RateLimited: "rate_limit_error", fault.ProviderOverloaded: "overloaded_error",
 		fault.ProviderUnavailable: "api_error", fault.ContentPolicy: "invalid_request_error", fault.Invalid: "invalid_request_error", fault.PayloadTooLarge: "request_too_large"}[c.kind]
 	want := map[fault.Kind]int{fault.ContextLength: 400, fault.RateLimited: 429, fault.ProviderOverloaded: 503, fault.ProviderUnavailable: 502, fault.ContentPolicy: 400, fault.Invalid: 400,
 		fault.PayloadTooLarge: 413}[c.kind]
@@ -193,7 +194,7 @@ func enveloped(t *testing.T, c *failure, f *fault.Error) {
 	var messages struct {
 		Error struct{ Type, Message string }
 	}
-	for _, err := range []error{json.Unmarshal(httpapi.ErrorBody(f, "r"), &chat), json.Unmarshal(httpapi.MessagesErrorBody(f, "r"), &messages), json.Unmarshal(httpapi.GeminiErrorBody(f, "r"), &gemini)} {
+	for _, err := range []error{json.Unmarshal(httpserver.ErrorBody(f, "r"), &chat), json.Unmarshal(httpapi.MessagesErrorBody(f, "r"), &messages), json.Unmarshal(httpapi.GeminiErrorBody(f, "r"), &gemini)} {
 		if err != nil {
 			t.Errorf("%s: %v", c.from, err)
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"weir/internal/config"
-	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 	"weir/internal/loop"
 )
 
@@ -105,7 +105,7 @@ func tidying(r config.Runtime) *loop.Loop {
 	follow := func() {
 		mu.Lock()
 		defer mu.Unlock()
-		if percent, changed := m.follow(int64(readHeap().live), httpapi.LargeBuffers()); changed {
+		if percent, changed := m.follow(int64(readHeap().live), httpserver.LargeBuffers()); changed {
 			debug.SetGCPercent(int(percent))
 		}
 	}

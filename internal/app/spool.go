@@ -7,7 +7,7 @@ import (
 
 	"weir/internal/blob/folder"
 	"weir/internal/config"
-	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 )
 
 // spoolDir returns the folder of recordings that are too large for memory.
@@ -19,7 +19,7 @@ func makeSpool(cfg config.Config) error {
 	if err := makeDataDir(dir); err != nil {
 		return err
 	}
-	left, err := filepath.Glob(filepath.Join(dir, httpapi.SpoolPrefix+"*"))
+	left, err := filepath.Glob(filepath.Join(dir, httpserver.SpoolPrefix+"*"))
 	for _, path := range left {
 		_ = os.Remove(path) // a failure only costs disk space
 	}

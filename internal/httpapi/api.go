@@ -1,5 +1,6 @@
-// Package httpapi is the public HTTP surface: it finds the route, identifies the caller, reads the body within its limits and turns faults
-// into statuses and envelopes, in one place for all routes. It decides nothing about models, money or providers.
+// Package httpapi is the inference API, /v1 and /v1beta: its routes and handlers, and what every request passes on its way to one, those of the
+// operations under /api as well: it finds the route, identifies the caller, admits the request and answers faults in the style of the route.
+// Package httpserver is below it. It decides nothing about models, money or providers.
 package httpapi
 
 import (
@@ -19,6 +20,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/limit"
@@ -116,16 +118,16 @@ type Deps struct {
 // API answers requests. It is safe for concurrent use.
 type API struct {
 	Deps
-	cfg Config
+	cfg    Config
+	served httpserver.Config // of listeners, of cfg
 
 	features *messages.Features
 	routes   []*Route
 	table    *routeTable // of the public listener
 	inner    *routeTable // what administrators use on the operators' listener
 	quotas   *quota.Quotas
-	disk     *disk
-	peers    onePeer
-	away     turnedAway
+	disk     *httpserver.Disk
+	peers    httpserver.HiddenProxy
 	models   *listing.Cache
 
 	exports *limit.Count // of users' files that are being read
@@ -152,13 +154,13 @@ func New(d Deps, c Config) *API {
 	if d.Theme == nil {
 		d.Theme = func(*http.Request) string { return "system" }
 	}
-	a := &API{Deps: d, cfg: c, features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
+	a := &API{Deps: d, cfg: c, served: c.listener(), features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
 	}
 	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
-	a.disk = newDisk(&a.cfg, d.FreeDisk)
+	a.disk = httpserver.NewDisk(httpserver.DiskConfig{SpoolLimits: c.SpoolLimits, Dir: c.SpoolDir, Share: c.MaxUserShare, Largest: maxRecording, Free: d.FreeDisk})
 	a.table, a.inner = newRouteTable(a.routes), newRouteTable(slices.DeleteFunc(slices.Clone(a.routes), func(r *Route) bool { return !r.inner() }))
 	for _, r := range a.routes {
 		r.metrics = d.Metrics.route(r.Method + " " + r.Pattern)
@@ -167,6 +169,19 @@ func New(d Deps, c Config) *API {
 	a.fileRoute = &Route{Method: http.MethodGet, Pattern: "/{file}", access: unlimited, metrics: d.Metrics.route("GET file")}
 	d.Metrics.watch(a)
 	return a
+}
+
+// NewServer makes the server of an API.
+func NewServer(a *API) *httpserver.Server {
+	return httpserver.New(httpserver.Deps{Handler: a, Slog: a.Slog, Now: a.Now, Refused: a.Metrics.connectionRefused, Draining: a.drain}, a.served)
+}
+
+// drain makes readiness fail, and ends what would not end by itself.
+func (a *API) drain() {
+	a.draining.Store(true)
+	if a.Events != nil {
+		a.Events.Close()
+	}
 }
 
 // Rank sorts the lists of models by popularity.
@@ -270,8 +285,15 @@ func (a *API) declare() []*Route {
 // ServeHTTP answers one request, whatever happens in a handler.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.table) }
 
+func (a *API) newRequest(w http.ResponseWriter, r *http.Request, table *routeTable) *request {
+	x := &request{api: a, r: r, table: table, at: a.Now(), memory: memory{quotas: a.quotas}}
+	x.body.Open(w, r, &a.cfg.Timeouts, &x.memory)
+	x.w.Open(w, &x.body, a.cfg.WriteStall, x.at, a.Now)
+	return x
+}
+
 func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) {
-	x := &request{api: a, w: w, r: r, table: table, at: a.Now()}
+	x := a.newRequest(w, r, table)
 	x.begin()
 	defer x.finish() // also when the answer must be cut by a panic that net/http recovers
 	defer func() {
@@ -296,7 +318,7 @@ func (x *request) gone(e *fault.Error) *fault.Error {
 // serve runs the checks in the order that the specification's completions fix: route, method, body size, authentication, rate
 // limit; the body's syntax and all that follows are the handler's.
 func (x *request) serve() error {
-	if err := x.checkHead(); err != nil {
+	if err := x.api.cfg.CheckHead(x.r); err != nil {
 		return err
 	}
 	if x.r.Method == http.MethodOptions {
@@ -350,22 +372,12 @@ func (x *request) concealed(route *Route) bool {
 	return inner && x.table == x.api.table && !x.api.cfg.AdminAPI && x.sessionToken() == ""
 }
 
-// checkHead refuses heads that are too large in ways that net/http does not count.
-func (x *request) checkHead() error {
-	cfg := &x.api.cfg
-	if len(x.r.Method)+len(x.r.RequestURI)+len(x.r.Proto)+2 > cfg.MaxRequestLine {
-		e := fault.New(fault.HeaderTooLarge, "httpapi.checkHead", "The request line is too long.")
-		e.Param = requestLine
-		return e
+// checkBodySize refuses by Content-Length, before a byte of the body was read.
+func (x *request) checkBodySize() error {
+	if x.route.body == nil {
+		return nil
 	}
-	n := 0
-	for _, values := range x.r.Header {
-		n += len(values)
-	}
-	if n > cfg.MaxHeaders {
-		return fault.Newf(fault.HeaderTooLarge, "httpapi.checkHead", "A request may have at most %d header fields.", cfg.MaxHeaders)
-	}
-	return nil
+	return x.body.CheckSize(x.route.body(&x.api.cfg))
 }
 
 func (x *request) noRoute(allow []string) error {
@@ -441,7 +453,7 @@ func (x *request) preflight() error {
 	}
 	h := x.w.Header()
 	h.Set("Allow", strings.Join(allow, ", "))
-	x.refuseBody()
+	x.body.Refuse()
 	if !x.cors() {
 		x.writeBody(http.StatusNoContent, nil, nil)
 		return nil

@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 )
 
 // authorize finds the caller, checks that the route is open to them, and counts the call where nothing else counts it.
@@ -21,7 +22,7 @@ func (x *request) authorize() error {
 	case linked:
 		return x.api.quotas.Anonymous(x.at, x.addressName())
 	case notifying:
-		if err := x.route.from(x.api.clientAddress(x.r)); err != nil {
+		if err := x.route.from(x.client()); err != nil {
 			return err
 		}
 		return x.api.quotas.Anonymous(x.at, x.addressName())
@@ -210,8 +211,8 @@ func (x *request) hasKey() bool {
 
 // watchPeer looks for a proxy that is not configured as trusted.
 func (x *request) watchPeer() {
-	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.see(x.r) {
-		x.api.Slog.Warn(proxyRemedy, "address", shown(peer(x.r)))
+	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.See(x.r) {
+		x.api.Slog.Warn(httpserver.HiddenProxyRemedy, "address", httpserver.ShowAddress(httpserver.Peer(x.r)))
 	}
 }
 

@@ -92,7 +92,7 @@ func (x *request) postMessageBatch() error {
 		return err
 	}
 	_, lineBytes, lines := x.api.Batches.Limits()
-	if err := x.charge(int64(len(body))); err != nil { // the copy below
+	if err := x.memory.Charge(int64(len(body))); err != nil { // the copy below
 		return err
 	}
 	file, total, err := batches.DecodeMessages(body, lines, lineBytes)
@@ -171,7 +171,7 @@ func (a *API) Spare(caller *apikey.Caller) bool { return a.quotas.Spare(a.Now(),
 func (a *API) Run(ctx context.Context, c *batch.Call) (answer batch.Answer) {
 	work := limit.For(ctx, &c.Caller.User)
 	kept := &keptAnswer{header: http.Header{}}
-	x := &request{api: a, w: kept, r: batchRequest(&work, c), table: a.table, at: a.Now()}
+	x := a.newRequest(kept, batchRequest(&work, c), a.table)
 	x.begin()
 	x.caller, x.generation, x.part = c.Caller, c.Generation, c
 	defer func() {

@@ -6,6 +6,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/relay"
 	"weir/internal/wire"
 	"weir/internal/wire/chat"
@@ -69,7 +70,7 @@ func (x *request) readChat() (*completion.Request, error) {
 
 func (x *request) completeStream(call *relay.Call, o chat.Options) error {
 	o.BareErrors = chat.NoChoices(x.header("User-Agent"))
-	s := x.openStream(ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
+	s := x.openStream(httpserver.ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
 	defer s.silence() // also when the relay panics
 	err := x.api.Relay.Complete(x.context(), call, s.sink())
 	s.silence()

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"weir/internal/fault"
-	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 )
 
 // docs/errors.md has each kind of error once, with the status that clients get.
@@ -34,8 +34,8 @@ func TestErrorsAreDocumented(t *testing.T) {
 			t.Errorf("%s: a row with %d cells after its name; it needs status, cause, what to do, and whether to repeat", k, len(row))
 			continue
 		}
-		status := httpapi.Status(&fault.Error{Kind: k})
-		if want := strconv.Itoa(status); status != httpapi.StatusClientGone && !strings.HasPrefix(strings.TrimSpace(row[0]), want) {
+		status := httpserver.Status(&fault.Error{Kind: k})
+		if want := strconv.Itoa(status); status != httpserver.StatusClientGone && !strings.HasPrefix(strings.TrimSpace(row[0]), want) {
 			t.Errorf("%s: the page says %q, clients get %s", k, row[0], want)
 		}
 		delete(rows, k.String())

@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/explain"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/operation"
 	"weir/internal/relay"
 )
@@ -37,7 +38,7 @@ func (x *request) postRouteExplain() error {
 
 // Explanation is the answer of POST /v1/route/explain: {"data":{...}}.
 func Explanation(req *completion.Request, e *relay.Explanation) ([]byte, error) {
-	return operation.JSON(explain.Explain(req, e, func(f *fault.Error) []byte { return ErrorObject(f, "") }))
+	return operation.JSON(explain.Explain(req, e, func(f *fault.Error) []byte { return httpserver.ErrorObject(f, "") }))
 }
 
 var _ Explainer = (*relay.Relay)(nil)

@@ -24,8 +24,7 @@ func (x *request) sendFile(f *operation.File) error {
 	h["Content-Type"], h["Cache-Control"] = []string{f.MediaType}, noStore
 	h["Content-Disposition"] = []string{`attachment; filename="` + f.Name + `"`}
 	if x.r.Method == http.MethodHead {
-		x.beforeWrite()
-		x.writeHead(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	p := &pieces{x: x}
@@ -36,7 +35,7 @@ func (x *request) sendFile(f *operation.File) error {
 	if p.err != nil {
 		return fault.New(fault.Canceled, "httpapi.export", "The client closed the connection.").Because(p.err)
 	}
-	if err != nil && x.status == 0 {
+	if err != nil && x.w.Status() == 0 {
 		delete(h, "Content-Disposition")
 	}
 	return err

@@ -12,6 +12,7 @@ import (
 
 	"weir/internal/batch"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/routing"
 	"weir/internal/wire"
 	"weir/internal/wire/batches"
@@ -66,32 +67,13 @@ func (x *request) postFile() error {
 }
 
 // readUpload reads the body as a form whose file goes to upload.
-func (x *request) readUpload(upload *spool) (*wire.Form, error) {
-	if packed, err := x.packed(); err != nil {
-		return nil, err
-	} else if packed {
-		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readUpload", "A form must not be gzip-encoded. Send it without Content-Encoding.")
-	}
-	if err := x.charge(formMemory); err != nil {
-		return nil, err
-	}
-	guard := x.guardBody()
-	fileBytes, _, _ := x.api.Batches.Limits()
-	limited := &limitedBody{r: guard, left: fileBytes + formRoom, most: fileBytes + formRoom}
-	form, err := wire.ReadForm(limited, x.header("Content-Type"), wire.Room{File: upload, MaxFile: fileBytes, Take: x.charge})
-	if err == nil {
-		err = limited.rest()
-	}
-	if err != nil {
-		return nil, guard.explain(err)
-	}
-	x.bodyDone = true
-	guard.done()
-	form.File = upload.File()
-	if x.named != nil {
-		return form, x.claim(digestOf(form, upload))
-	}
-	return form, nil
+func (x *request) readUpload(upload *httpserver.Spool) (form *wire.Form, err error) {
+	err = x.body.ReadForm(x.route.body(&x.api.cfg), func(body io.Reader) (err error) {
+		most, _, _ := x.api.Batches.Limits()
+		form, err = wire.ReadForm(body, x.header("Content-Type"), wire.Room{File: upload, MaxFile: most, Take: x.memory.Charge})
+		return err
+	})
+	return x.claimForm(form, upload, err)
 }
 
 const maxFileName = 255 // bytes
@@ -197,8 +179,7 @@ func (x *request) sendLines(r io.Reader, size int64) error {
 		h["Content-Length"] = []string{strconv.FormatInt(size, 10)}
 	}
 	if x.r.Method == http.MethodHead {
-		x.beforeWrite()
-		x.writeHead(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	buf := contentBuffers.Get().(*[contentBuffer]byte)
@@ -224,7 +205,7 @@ func (x *request) unreadable(err error) error {
 	if x.r.Context().Err() != nil {
 		return fault.New(fault.Canceled, "httpapi.sendLines", "The client closed the connection.").Because(err)
 	}
-	if x.status == 0 {
+	if x.w.Status() == 0 {
 		h := x.w.Header()
 		delete(h, "Content-Disposition")
 		delete(h, "Content-Length")

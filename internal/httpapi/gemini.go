@@ -17,6 +17,7 @@ import (
 	"weir/internal/catalog/listing"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -104,7 +105,7 @@ func (x *request) readContents(decode func(body []byte, model string) (*completi
 		return nil, err
 	}
 	if len(req.Body) > len(body) { // a copy with other spellings
-		if err := x.charge(int64(len(req.Body))); err != nil {
+		if err := x.memory.Charge(int64(len(req.Body))); err != nil {
 			return nil, err
 		}
 	}
@@ -169,14 +170,14 @@ func fullName(snap *catalog.Snapshot, name string) (string, error) {
 // comes back.
 func (x *request) blocked(err error, events bool) error {
 	var f *fault.Error
-	if !errors.As(err, &f) || f.Kind != fault.ContentPolicy || f.Upstream == nil || x.status != 0 {
+	if !errors.As(err, &f) || f.Kind != fault.ContentPolicy || f.Upstream == nil || x.w.Status() != 0 {
 		return err
 	}
 	o := newObject(512)
 	o.Object()
 	o.Name("promptFeedback").Object()
 	o.text("blockReason", "PROHIBITED_CONTENT")
-	o.text("blockReasonMessage", message(f, ""))
+	o.text("blockReasonMessage", httpserver.Sentence(f, ""))
 	o.EndObject()
 	o.Name("usageMetadata").Object()
 	o.integer("promptTokenCount", 0)
@@ -350,7 +351,7 @@ func appendGeminiModel(o *object, it *listing.Offer) {
 var geminiStatuses = map[int]string{
 	http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusPaymentRequired: "FAILED_PRECONDITION", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
 	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusConflict: "ABORTED", http.StatusRequestedRangeNotSatisfiable: "OUT_OF_RANGE",
-	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", StatusClientGone: "CANCELLED", http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE",
+	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", httpserver.StatusClientGone: "CANCELLED", http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE",
 	http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }
 
@@ -359,7 +360,7 @@ const errorDomain = "weir"
 
 // GeminiErrorBody is the envelope of the Gemini style: {"error":{"code","message","status","details"}}.
 func GeminiErrorBody(e *fault.Error, requestID string) []byte {
-	status := Status(e)
+	status := httpserver.Status(e)
 	word := geminiStatuses[status]
 	switch {
 	case word != "":
@@ -372,7 +373,7 @@ func GeminiErrorBody(e *fault.Error, requestID string) []byte {
 	o.Object()
 	o.Name("error").Object()
 	o.integer("code", int64(status))
-	o.text("message", message(e, e.Param)) // SDKs show little else
+	o.text("message", httpserver.Sentence(e, e.Param)) // SDKs show little else
 	o.text("status", word)
 	o.Name("details").Array()
 	o.Object()
@@ -404,7 +405,7 @@ func GeminiErrorBody(e *fault.Error, requestID string) []byte {
 			text, plain := e.Details[name].(string)
 			if !plain {
 				value := newObject(64)
-				value.any(e.Details[name])
+				value.Any(e.Details[name])
 				text = string(value.B)
 			}
 			o.text(name, text)
@@ -412,7 +413,7 @@ func GeminiErrorBody(e *fault.Error, requestID string) []byte {
 	}
 	o.EndObject()
 	o.EndObject()
-	if s := retryAfter(e); s > 0 {
+	if s := httpserver.RetryAfter(e); s > 0 {
 		o.Object()
 		o.text("@type", "type.googleapis.com/google.rpc.RetryInfo")
 		o.text("retryDelay", strconv.FormatInt(s, 10)+"s")

@@ -33,6 +33,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
@@ -149,7 +150,7 @@ const configuredSecret = "plain-upstream-password"
 type node struct {
 	t        testing.TB
 	api      *httpapi.API
-	server   *httpapi.Server
+	server   *httpserver.Server
 	addr     string
 	url      string
 	first    *account.First
@@ -231,7 +232,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	if deps.Operations == nil {
 		accounts := accountapi.Deps{
 			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
-			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpapi.ErrorObject(e, "") },
+			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 		}
 		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}
 		followed := accountapi.DefaultEvents()
@@ -245,7 +246,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
-	l, err := httpapi.Listen("127.0.0.1:0")
+	l, err := httpserver.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

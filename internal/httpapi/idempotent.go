@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/idempotency"
 	"weir/internal/limit"
 	"weir/internal/record"
@@ -44,7 +45,7 @@ func (x *request) name() error {
 	if err := idempotency.CheckName(values[0]); err != nil {
 		return err
 	}
-	x.named = &named{name: values[0], memory: &x.memory}
+	x.named = &named{name: values[0], memory: &x.memory.Tab}
 	return nil
 }
 
@@ -57,7 +58,7 @@ func (x *request) claim(body []byte) error {
 		return x.chargedOnce(err)
 	}
 	if run == nil {
-		if err := x.charge(int64(len(kept.Answer.Body))); err != nil {
+		if err := x.memory.Charge(int64(len(kept.Answer.Body))); err != nil {
 			return err // it is kept as before: nothing is lost
 		}
 		x.replay(kept)
@@ -106,12 +107,9 @@ func (x *request) replay(e *idempotency.Entry) {
 		x.writeBody(e.Answer.Status, []string{e.Answer.Type}, e.Answer.Body)
 		return
 	}
-	x.beforeWrite()
 	x.writeStreamHead(streamType)
 	for body := e.Answer.Body; len(body) > 0; {
-		x.beforeWrite() // each piece has its own time to be taken
-		n, err := x.w.Write(body[:min(len(body), 64<<10)])
-		x.sent += int64(n)
+		n, err := x.w.Write(body[:min(len(body), 64<<10)]) // each piece has its own time to be taken
 		if err != nil {
 			return
 		}
@@ -140,7 +138,7 @@ func (n *named) keep(status int, contentType []string, body []byte) {
 // final reports whether the same request would be answered the same way again.
 func final(status int) bool {
 	switch status {
-	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, StatusClientGone:
+	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, httpserver.StatusClientGone:
 		return false
 	}
 	return status < 500

@@ -8,6 +8,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/wire/images"
 )
 
@@ -85,11 +86,11 @@ func (x *request) paint(req *completion.Request) error {
 	options := images.OptionsOf(req, x.at.Unix())
 	var err error
 	if req.Stream {
-		err = x.performStream(call, ErrorObject, func(w *frameWriter) frames { return images.NewStream(w, options) })
+		err = x.performStream(call, httpserver.ErrorObject, func(w *frameWriter) frames { return images.NewStream(w, options) })
 	} else {
 		err = x.perform(call, images.NewWhole(wholeWriter{x}, options))
 	}
-	if err != nil && x.status == 0 && worked(fault.From(err)) {
+	if err != nil && x.w.Status() == 0 && worked(fault.From(err)) {
 		x.w.Header()["X-Should-Retry"] = []string{"false"}
 	}
 	return err

@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/money"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
@@ -414,8 +415,8 @@ func (x *request) mayFrom(c *apikey.Caller) error {
 	if len(c.Addresses) == 0 {
 		return nil
 	}
-	if a := x.api.clientAddress(x.r); !c.From(a) {
-		return fault.Newf(fault.PermissionDenied, "httpapi.mayFrom", "This key does not work from the address %s. Add it to allowed_ips of the key, or use another key.", shown(a))
+	if a := x.client(); !c.From(a) {
+		return fault.Newf(fault.PermissionDenied, "httpapi.mayFrom", "This key does not work from the address %s. Add it to allowed_ips of the key, or use another key.", httpserver.ShowAddress(a))
 	}
 	return nil
 }

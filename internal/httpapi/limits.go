@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 )
@@ -15,7 +16,7 @@ import (
 // quotaConfig is what the configuration says of limits, where the largest body of a route has so many bytes.
 func quotaConfig(c *Config, heap func() int64, largest int64) quota.Config {
 	return quota.Config{
-		InFlight: c.MaxInFlight, Bytes: c.BodyBudget, Largest: largest + largest/growth, UserShare: c.MaxUserShare, StreamsByKey: c.MaxStreamsByKey, HostedCalls: c.HostedCalls,
+		InFlight: c.MaxInFlight, Bytes: c.BodyBudget, Largest: httpserver.MemoryFor(largest), UserShare: c.MaxUserShare, StreamsByKey: c.MaxStreamsByKey, HostedCalls: c.HostedCalls,
 		MemoryLimit: c.MemoryLimit, HeapPercent: c.HeapPercent, Heap: heap, Keys: c.KeyRates, Users: c.UserRates, Free: c.FreeRates, CallsByUser: c.UserCallsPerMinute, KeyTestsByUser: c.KeyTestsPerMinute,
 		FailuresByAddress: int64(c.FailedAuthPerMinute), VisitsByAddress: int64(c.PublicPerMinute),
 		Anonymous: limit.Rate{Amount: int64(c.AnonymousPerSecond), Per: time.Second, Burst: int64(c.AnonymousBurst)},

@@ -18,6 +18,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/figures"
+	"weir/internal/httpserver"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -90,7 +91,7 @@ func NewMetrics() *Metrics {
 		"Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered.", "provider", "kind")
 	m.refused = m.counters("weir_connections_refused_total", "Connections beyond a limit of the node or of an address.", "limit")
 	m.authFailures = m.counter("weir_auth_failures_total", "Requests with a missing or wrong key.")
-	for _, by := range []string{ofConnections, ofAddress} { // shown before the first
+	for _, by := range []string{httpserver.OfConnections, httpserver.OfAddress} { // shown before the first
 		m.refused.WithLabelValues(by)
 	}
 	m.unrouted = m.route("other")
@@ -118,12 +119,15 @@ func (m *Metrics) gauge(name, help string, labels prometheus.Labels, read func()
 	}
 }
 
+// connectionRefused counts a connection beyond a limit.
+func (m *Metrics) connectionRefused(limit string) { m.refused.WithLabelValues(limit).Inc() }
+
 // watch exports figures that others keep.
 func (m *Metrics) watch(a *API) {
 	gauge := func(name, help string, read func() float64) { m.gauge(name, help, nil, read) }
 	gauge("weir_body_bytes", "Bytes of requests and answers in memory that count against body_budget_bytes.", func() float64 { return float64(a.quotas.Bytes.Used()) })
-	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { return float64(a.disk.bytes.Used()) })
-	gauge("weir_uploads", "Uploads in progress.", func() float64 { return float64(a.disk.uploads.Used()) })
+	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { _, bytes := a.disk.Used(); return float64(bytes) })
+	gauge("weir_uploads", "Uploads in progress.", func() float64 { uploads, _ := a.disk.Used(); return float64(uploads) })
 	gauge("weir_calls_in_flight", "Inference requests being answered.", func() float64 { return float64(a.quotas.InFlight()) })
 	gauge("weir_event_streams", "Streams of events that pages follow.", func() float64 {
 		if a.Events == nil {

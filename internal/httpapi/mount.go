@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/operation"
 )
 
@@ -25,7 +26,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *request) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.charge, Base: x.base, Gates: gates{x}, Still: x.still, Browser: browser{x}, Values: x.values[:], Address: shown(x.api.clientAddress(x.r))}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.memory.Charge, Base: x.base, Gates: gates{x}, Still: x.still, Browser: browser{x}, Values: x.values[:], Address: httpserver.ShowAddress(x.client())}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}
@@ -74,10 +75,9 @@ func (x *request) sendStream(s *operation.Stream) {
 type eventWriter struct{ x *request }
 
 func (w eventWriter) Write(b []byte) (int, error) {
-	w.x.beforeWrite()
 	n, err := w.x.w.Write(b)
-	if w.x.sent += int64(n); err == nil {
-		err = flushed(w.x.w)
+	if err == nil {
+		err = w.x.w.Flush()
 	}
 	return n, err
 }

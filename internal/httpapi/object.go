@@ -1,10 +1,7 @@
 package httpapi
 
 import (
-	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
 	"time"
 
@@ -71,36 +68,3 @@ func (o *object) figure(name string, f float64) {
 
 // number writes a measured number as an element or after a name.
 func (o *object) number(f float64) { o.Literal(strconv.FormatFloat(f, 'f', -1, 64)) }
-
-// any writes a value of a fault's details.
-func (o *object) any(v any) {
-	switch v := v.(type) {
-	case nil:
-		o.Null()
-	case string:
-		o.Text(v)
-	case bool:
-		o.Bool(v)
-	case int:
-		o.Int(int64(v))
-	case int64:
-		o.Int(v)
-	case []string:
-		o.Texts(v)
-	case []any:
-		o.Array()
-		for _, inner := range v {
-			o.any(inner)
-		}
-		o.EndArray()
-	case map[string]any:
-		o.Object()
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			o.Name(name)
-			o.any(v[name])
-		}
-		o.EndObject()
-	default: // amounts among them: decimal text
-		o.Text(fmt.Sprint(v))
-	}
-}

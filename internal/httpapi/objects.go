@@ -22,3 +22,20 @@ func (x *request) readObject(most rawjson.Limits) ([]byte, error) {
 
 // formLimits bound a small JSON form.
 var formLimits = rawjson.Limits{Depth: 8, Keys: 200, Values: 2000}
+
+// readBody reads a whole body of JSON, unpacked. Its bytes are valid until the request ends; see httpserver.Body.
+//
+// It fails with errReplayed for a request that its client has sent before under the same name, and that has been answered by then.
+func (x *request) readBody() ([]byte, error) {
+	if err := x.body.CheckJSON(); err != nil {
+		return nil, err
+	}
+	body, err := x.readBytes()
+	if err == nil && x.named != nil {
+		err = x.claim(body)
+	}
+	return body, err
+}
+
+// readBytes reads the whole body, unpacked, whatever its type. Its bytes are valid as those of readBody.
+func (x *request) readBytes() ([]byte, error) { return x.body.Read(x.route.body(&x.api.cfg)) }

@@ -55,16 +55,11 @@ type pageWriter struct{ x *request }
 
 func (w pageWriter) Header() http.Header { return w.x.w.Header() }
 
-func (w pageWriter) WriteHeader(status int) {
-	w.x.beforeWrite()
-	w.x.writeHead(status)
-}
+func (w pageWriter) WriteHeader(status int) { w.x.w.WriteHeader(status) }
 
 func (w pageWriter) Write(b []byte) (int, error) {
-	if w.x.status == 0 {
+	if w.x.w.Status() == 0 {
 		w.WriteHeader(http.StatusOK)
 	}
-	n, err := w.x.w.Write(b)
-	w.x.sent += int64(n)
-	return n, err
+	return w.x.w.Write(b)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/preset"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
@@ -45,9 +46,9 @@ func (x *request) withPreset(body []byte, fill filling) ([]byte, error) {
 
 func (x *request) filled(body []byte) ([]byte, error) {
 	if most := x.route.body(&x.api.cfg); int64(len(body)) > most+preset.MaxContent {
-		return nil, tooLarge(most)
+		return nil, httpserver.TooLarge(most)
 	}
-	return body, x.charge(int64(len(body)))
+	return body, x.memory.Charge(int64(len(body)))
 }
 
 // presetNamed finds the name of the preset that a checked body uses, and the model that is asked for beside it; both may be "".

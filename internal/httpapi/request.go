@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"net/netip"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"weir/internal/auth"
 	"weir/internal/batch"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
 	"weir/internal/record"
@@ -29,7 +31,7 @@ type Actor = audit.Actor
 // request is one request and its answer.
 type request struct {
 	api    *API
-	w      http.ResponseWriter
+	w      httpserver.Answer
 	r      *http.Request
 	at     time.Time
 	id     string // "req_..."
@@ -55,14 +57,9 @@ type request struct {
 
 	part      *batch.Call // request of a batch, made by this node; nil: none
 	call      *relay.Call // of part; nil before the relay has it
-	status    int         // 0 until the head is written
-	sent      int64       // bytes of the body
-	read      int64       // bytes of the request's body
-	memory    limit.Tab   // bytes that the request takes of its user's and the node's budget
-	body      *buffer
-	lent      lent
-	bodyDone  bool // the request's body was read to its end
-	deadline  time.Time
+	memory    memory
+	body      httpserver.Body
+	lent      httpserver.Lent
 	fault     *fault.Error // what the client was sent, nil on success
 	idHeader  [1]string
 	genHeader [1]string
@@ -106,6 +103,12 @@ func newGeneration(now time.Time) string {
 	return string(appendID(b, 16))
 }
 
+// client is the address of the client, the zero one when it is unknown.
+func (x *request) client() netip.Addr { return x.api.cfg.TrustedProxies.Client(x.r) }
+
+// addressName is the client's name in limits by address.
+func (x *request) addressName() string { return httpserver.Counted(x.client()).String() }
+
 // context is the request's context, with the user who is charged.
 func (x *request) context() context.Context {
 	if x.caller == nil {
@@ -135,8 +138,6 @@ func (x *request) begin() {
 	if x.r.ContentLength < 0 || x.api.draining.Load() {
 		h["Connection"] = closeConn
 	}
-	x.bodyDone = x.r.ContentLength == 0
-	x.deadline = x.at
 	x.api.Metrics.inFlight.Add(1)
 }
 
@@ -159,32 +160,10 @@ func (x *request) writeBody(status int, contentType []string, body []byte) {
 	if status != http.StatusNoContent && status != http.StatusNotModified {
 		h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	}
-	x.beforeWrite()
-	x.writeHead(status)
-	if len(body) > 0 && x.r.Method != http.MethodHead {
-		n, err := x.w.Write(body) // a client that is gone shows in the request's context
-		x.sent += int64(n)
-		if err != nil {
-			x.lent.forget()
-		}
-	}
-}
-
-func (x *request) writeHead(status int) {
-	if !x.bodyDone { // no handler wanted it: do not let the sender hold the connection
-		x.refuseBody()
-	}
-	x.status = status
 	x.w.WriteHeader(status)
-}
-
-// beforeWrite moves the deadline for the client's reading ahead, but not for every frame: the server set one with the request.
-func (x *request) beforeWrite() {
-	now := x.api.Now()
-	if stall := x.api.cfg.WriteStall; now.Sub(x.deadline) > stall/8 {
-		x.deadline = now
-		if d, ok := x.w.(interface{ SetWriteDeadline(time.Time) error }); ok {
-			_ = d.SetWriteDeadline(time.Now().Add(stall))
+	if len(body) > 0 && x.r.Method != http.MethodHead {
+		if _, err := x.w.Write(body); err != nil { // a client that is gone shows in the request's context, too
+			x.lent.Forget()
 		}
 	}
 }
@@ -201,7 +180,7 @@ func (x *request) fail(e *fault.Error) {
 		x.stream.fail(e)
 	case e.Kind == fault.Canceled:
 		panic(http.ErrAbortHandler) // the client is gone, and an empty answer would be a lie
-	case x.status != 0:
+	case x.w.Status() != 0:
 		// the head was sent and no frame can carry the fault: cut the answer, so that it is not taken for a whole one
 		panic(http.ErrAbortHandler)
 	default:
@@ -231,7 +210,9 @@ func (x *request) finish() {
 	if x.trace != nil {
 		x.endTrace(x.outcome())
 	}
-	x.releaseBody()
+	x.memory.Close()
+	x.lent.Release()
+	x.body.Release()
 	if x.stream != nil {
 		x.stream.to.Close()
 	}
@@ -263,18 +244,18 @@ func (x *request) finish() {
 // outcome is the HTTP status that counts: that of the fault where the head of a stream could not have it.
 func (x *request) outcome() int {
 	if x.fault != nil && x.fault.Kind == fault.Canceled || x.record != nil && x.record.Cancelled {
-		return StatusClientGone
+		return httpserver.StatusClientGone
 	}
 	if x.fault != nil {
-		return Status(x.fault)
+		return httpserver.Status(x.fault)
 	}
-	return x.status
+	return x.w.Status()
 }
 
 func (x *request) logRecord(status int, took time.Duration) accesslog.Record {
 	r := accesslog.Record{
 		At: x.at, Level: "INFO", RequestID: x.id, Generation: x.generation, Method: x.r.Method, Status: status,
-		ModelAsked: x.asked, Duration: took, BytesIn: x.read, BytesOut: x.sent, Address: x.api.logAddress(x.r),
+		ModelAsked: x.asked, Duration: took, BytesIn: x.body.Came(), BytesOut: x.w.Sent(), Address: x.api.served.LogAddress(x.client()),
 	}
 	if ids := x.r.Header["X-Request-Id"]; len(ids) > 0 {
 		r.ClientID = ids[0]
@@ -304,7 +285,7 @@ func logLevel(e *fault.Error) string {
 	switch {
 	case e.Kind == fault.Internal:
 		return "ERROR"
-	case e.Upstream != nil || Status(e) >= 500:
+	case e.Upstream != nil || httpserver.Status(e) >= 500:
 		return "WARN"
 	}
 	return "INFO"
@@ -312,9 +293,9 @@ func logLevel(e *fault.Error) string {
 
 func (x *request) actor() Actor {
 	if x.session != nil {
-		return Actor{Name: "user:" + x.session.User, From: shown(x.api.clientAddress(x.r))}
+		return Actor{Name: "user:" + x.session.User, From: httpserver.ShowAddress(x.client())}
 	}
-	return Actor{Name: "key:" + x.caller.Key, From: shown(x.api.clientAddress(x.r))}
+	return Actor{Name: "key:" + x.caller.Key, From: httpserver.ShowAddress(x.client())}
 }
 
 // reply writes 200 with a JSON body.
@@ -327,4 +308,6 @@ var (
 	_ Completer = (*relay.Relay)(nil)
 	_ Verifier  = (*apikey.Verifier)(nil)
 	_ Keys      = (*apikey.Manager)(nil)
+
+	_ http.Handler = (*API)(nil)
 )

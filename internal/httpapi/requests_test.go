@@ -17,6 +17,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 	"weir/internal/relay"
 )
 
@@ -48,10 +49,10 @@ func TestEveryKindHasAnOutcome(t *testing.T) {
 			continue
 		}
 		e := fault.New(kind, "op", "A sentence.").Because(fmt.Errorf("secret cause"))
-		if got := httpapi.Status(e); got != w.status {
+		if got := httpserver.Status(e); got != w.status {
 			t.Errorf("%s: status %d; want %d", kind, got, w.status)
 		}
-		standard, messages := decode(t, httpapi.ErrorBody(e, "req_1")), decode(t, httpapi.MessagesErrorBody(e, "req_1"))
+		standard, messages := decode(t, httpserver.ErrorBody(e, "req_1")), decode(t, httpapi.MessagesErrorBody(e, "req_1"))
 		if at(standard, "error", "code") != float64(w.status) || at(standard, "error", "metadata", "error_type") != kind.String() ||
 			at(standard, "error", "message") == "" || at(standard, "error", "metadata", "request_id") != "req_1" {
 			t.Errorf("%s: standard envelope %v", kind, standard)
@@ -100,7 +101,7 @@ func TestErrorBody(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			body := httpapi.ErrorBody(c.e, "")
+			body := httpserver.ErrorBody(c.e, "")
 			if got := at(decode(t, body), append([]any{"error"}, c.path...)...); got != c.want {
 				t.Errorf("%v is %v; want %v in %s", c.path, got, c.want, body)
 			}

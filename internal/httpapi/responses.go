@@ -140,7 +140,7 @@ func (x *request) resolve(req *responses.Request, ids []string) (*responses.Requ
 			return nil, fault.Newf(fault.PayloadTooLarge, "httpapi.resolve", "With the stored items that input names, the request is larger than %d bytes. Name fewer items.", most)
 		}
 	}
-	if err := x.charge(size); err != nil {
+	if err := x.memory.Charge(size); err != nil {
 		return nil, err
 	}
 	body, err := responses.Resolve(req, s.found)
@@ -205,7 +205,7 @@ func (x *request) chargeStored(list ...history.Response) error {
 	for i := range list {
 		n += list[i].Size()
 	}
-	return x.charge(int64(n))
+	return x.memory.Charge(int64(n))
 }
 
 // before is the conversation that a response ends, as a list of items.

@@ -13,6 +13,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 )
 
 // SessionCookie has the prefix that keeps a browser from sending it to another host or over a plain connection, and from taking it from one.
@@ -107,7 +108,7 @@ func loopback(host string) bool {
 
 // local reports whether the browser is on this machine: its connection, what it asked for, and no proxy between.
 func (x *request) local() bool {
-	return peer(x.r).IsLoopback() && loopback(x.r.Host) && len(x.r.Header["X-Forwarded-For"]) == 0 && len(x.r.Header["Forwarded"]) == 0
+	return httpserver.Peer(x.r).IsLoopback() && loopback(x.r.Host) && len(x.r.Header["X-Forwarded-For"]) == 0 && len(x.r.Header["Forwarded"]) == 0
 }
 
 // admitVisitor admits what a page asks for before and around a sign-in. With a session that still works the person is known.
@@ -153,7 +154,7 @@ func (x *request) setCookie(name, value string, life time.Duration) {
 // visitor is the browser, for records of its session.
 func (x *request) visitor() auth.Client {
 	at, _ := x.site() // where passkeys do not work there is none
-	return auth.Client{Address: shown(x.api.clientAddress(x.r)), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
+	return auth.Client{Address: httpserver.ShowAddress(x.client()), Network: x.addressName(), Agent: x.header("User-Agent"), Site: at}
 }
 
 // noPeople is the error of gateways without sign-in.

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"weir/internal/completion"
+	"weir/internal/httpserver"
 	"weir/internal/idempotency"
 	"weir/internal/relay"
 	"weir/internal/task"
@@ -25,7 +26,7 @@ func (x *request) postSpeech() error {
 	}
 	call := x.newCall(req, "audio.speech", speech.PromptText(req))
 	if req.Task.(*task.Speech).SSE {
-		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return speech.NewStream(w) })
+		return x.performStream(call, httpserver.ErrorObject, func(w *frameWriter) frames { return speech.NewStream(w) })
 	}
 	w := &audioWriter{x: x}
 	return x.perform(call, audioSink{speech.NewBytes(w), w})
@@ -46,18 +47,16 @@ func (w *audioWriter) Begin(mediaType string) { w.kind = []string{mediaType} }
 func (w *audioWriter) Write(piece []byte) (int, error) {
 	x := w.x
 	w.remember(piece)
-	x.beforeWrite()
-	if x.status == 0 {
+	if x.w.Status() == 0 {
 		h := x.w.Header()
 		h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = w.kind, noCache, noBuffer
-		x.writeHead(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 	}
 	n, err := x.w.Write(piece)
-	x.sent += int64(n)
 	if err != nil {
 		return n, err
 	}
-	return n, http.NewResponseController(x.w).Flush()
+	return n, x.w.Flush()
 }
 
 // remember keeps the answer to a named request.

@@ -60,7 +60,7 @@ func (s *stream) silence() {
 }
 
 // committed reports whether the client has seen the head. It is for the time after silence.
-func (s *stream) committed() bool { return s.x.status != 0 }
+func (s *stream) committed() bool { return s.x.w.Status() != 0 }
 
 // fail ends the stream with an error.
 func (s *stream) fail(e *fault.Error) {
@@ -102,7 +102,7 @@ func (x *request) writeStreamHead(kind []string) {
 	if x.r.ProtoMajor == 1 && h["Connection"] == nil {
 		h["Connection"] = keepAlive
 	}
-	x.writeHead(http.StatusOK)
+	x.w.WriteHeader(http.StatusOK)
 }
 
 // frameWriter writes frames to the client. The server keeps some kilobytes of them until Flush. The style's lock is held around each call.
@@ -118,34 +118,19 @@ func (w *frameWriter) Write(frame []byte) (int, error) {
 
 func (w *frameWriter) send(frame []byte) (int, error) {
 	x := w.s.x
-	x.beforeWrite()
-	if x.status == 0 {
+	if x.w.Status() == 0 {
 		x.writeStreamHead(w.s.kind)
 	}
-	n, err := x.w.Write(frame)
-	x.sent += int64(n)
-	return n, err
+	return x.w.Write(frame)
 }
 
 // Flush sends what was written.
 func (w *frameWriter) Flush() (err error) {
 	x := w.s.x
-	if x.status == 0 {
+	if x.w.Status() == 0 {
 		return nil // a named answer holds its frames back
 	}
-	x.beforeWrite()
-	err = flushed(x.w)
+	err = x.w.Flush()
 	w.s.last.Store(int64(x.api.Now().Sub(x.at)))
 	return err
-}
-
-// flushed sends what the server has kept of an answer.
-func flushed(w http.ResponseWriter) error {
-	if f, ok := w.(interface{ FlushError() error }); ok {
-		return f.FlushError()
-	}
-	if f, ok := w.(http.Flusher); ok {
-		f.Flush()
-	}
-	return nil
 }

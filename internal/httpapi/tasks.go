@@ -70,7 +70,7 @@ func whole(api string, decode func(x *request, body []byte) (*completion.Request
 // admitTask adds the request's client to a decoded task, and admits the task by what it requires.
 func (x *request) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
-	x.lent.memory = &x.memory
+	x.lent.Charge(&x.memory.Tab)
 	req.Memory, req.Buffers = &x.memory, &x.lent
 	req.N = max(req.N, 1)
 	x.asked = req.Models[0]

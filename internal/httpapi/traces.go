@@ -18,7 +18,7 @@ func (x *request) traceTrusted() bool {
 	if len(x.api.cfg.TraceTrust) == 0 {
 		return false
 	}
-	ip := x.api.clientAddress(x.r)
+	ip := x.client()
 	for _, p := range x.api.cfg.TraceTrust {
 		if p.Contains(ip) {
 			return true

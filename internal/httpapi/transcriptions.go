@@ -7,7 +7,7 @@ import (
 	"net/http"
 
 	"weir/internal/catalog"
-	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/task"
 	"weir/internal/wire"
 	"weir/internal/wire/transcriptions"
@@ -37,7 +37,7 @@ func (x *request) postTranscriptions() error {
 	t := req.Task.(*task.Transcription)
 	call := x.newCall(req, "audio.transcriptions", textOf(t.Prompt))
 	if req.Stream {
-		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return transcriptions.NewStream(w, t) })
+		return x.performStream(call, httpserver.ErrorObject, func(w *frameWriter) frames { return transcriptions.NewStream(w, t) })
 	}
 	return x.perform(call, transcriptions.NewWhole(typedWriter{x, []string{transcriptions.ContentType(t.Response)}}, t, x.strict()))
 }
@@ -48,35 +48,28 @@ func (x *request) hasCredit(model string) error {
 }
 
 // readRecording reads the body as a form whose file goes to recording.
-func (x *request) readRecording(recording *spool) (*wire.Form, error) {
-	contentType := ""
-	if types := x.r.Header["Content-Type"]; len(types) > 0 {
-		contentType = types[0]
-	}
-	if packed, err := x.packed(); err != nil {
-		return nil, err
-	} else if packed {
-		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readRecording", "A form must not be gzip-encoded. Send it without Content-Encoding.")
-	}
-	if err := x.charge(formMemory); err != nil {
-		return nil, err
-	}
-	guard := x.guardBody()
-	most := x.route.body(&x.api.cfg)
-	limited := &limitedBody{r: guard, left: most, most: most}
+func (x *request) readRecording(recording *httpserver.Spool) (form *wire.Form, err error) {
 	begin := func(fields []task.Field) error { return x.hasCredit(valueOf(fields, "model")) }
-	form, err := transcriptions.ReadForm(limited, contentType, wire.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: begin})
+	err = x.body.ReadForm(x.route.body(&x.api.cfg), func(body io.Reader) (err error) {
+		form, err = transcriptions.ReadForm(body, x.header("Content-Type"), wire.Room{File: recording, MaxFile: maxRecording, Take: x.memory.Charge, Begin: begin})
+		return err
+	})
+	return x.claimForm(form, recording, err)
+}
+
+// newSpool makes room for the file of an upload, which must be closed.
+func (x *request) newSpool() (*httpserver.Spool, error) {
+	return x.api.disk.NewSpool(x.caller.User, &x.memory, x.named != nil)
+}
+
+// claimForm is claim for a form that was read with its file, unless that failed.
+func (x *request) claimForm(form *wire.Form, file *httpserver.Spool, err error) (*wire.Form, error) {
 	if err != nil {
-		return nil, guard.explain(err)
+		return nil, err
 	}
-	if err := limited.rest(); err != nil {
-		return nil, guard.explain(err)
-	}
-	x.bodyDone = true
-	guard.done()
-	form.File = recording.File()
+	form.File = file.File()
 	if x.named != nil {
-		return form, x.claim(digestOf(form, recording))
+		return form, x.claim(digestOf(form, file))
 	}
 	return form, nil
 }
@@ -91,17 +84,14 @@ func valueOf(fields []task.Field, name string) string {
 	return ""
 }
 
-// formMemory is what reading a form takes, in bytes: the parser's buffers.
-const formMemory = 64 << 10
-
 // digestOf is what two tries of one request have in common, whatever divides the parts of their forms.
-func digestOf(form *wire.Form, recording *spool) []byte {
+func digestOf(form *wire.Form, recording *httpserver.Spool) []byte {
 	var b []byte
 	for _, f := range append([]task.Field{{Name: form.FileName, Value: form.FileType}}, form.Fields...) {
 		b = append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...)
 		b = append(binary.AppendUvarint(b, uint64(len(f.Value))), f.Value...)
 	}
-	return recording.digest.Sum(b)
+	return recording.Sum(b)
 }
 
 // textOf yields one text.
@@ -123,32 +113,3 @@ func (w typedWriter) Write(body []byte) (int, error) {
 	w.x.writeBody(http.StatusOK, w.kind, body)
 	return len(body), nil
 }
-
-// limitedBody is a body of which no more than so many bytes are read.
-type limitedBody struct {
-	r    io.Reader
-	left int64
-	most int64
-}
-
-func (l *limitedBody) Read(p []byte) (int, error) {
-	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
-	if l.left -= int64(n); l.left < 0 {
-		return 0, tooLarge(l.most)
-	}
-	return n, err
-}
-
-// rest reads what follows the form's end, so that the connection can serve again: nothing, or a line's end.
-func (l *limitedBody) rest() error {
-	n, err := io.CopyN(io.Discard, l, maxEpilogue+1)
-	switch {
-	case err == io.EOF:
-		return nil
-	case err == nil && n > maxEpilogue:
-		return fault.New(fault.Invalid, "httpapi.readRecording", "The body has data after the end of the form.")
-	}
-	return err
-}
-
-const maxEpilogue = 4 << 10 // bytes after the last boundary

@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/httpserver"
 	"weir/internal/video"
 	"weir/internal/wire/videos"
 )
@@ -227,8 +228,7 @@ func (x *request) sendContent(c *video.Content, id string, index int) error {
 		h["Content-Range"] = []string{"bytes " + strconv.FormatInt(c.From, 10) + "-" + strconv.FormatInt(c.From+c.Length-1, 10) + "/" + size}
 	}
 	if x.r.Method == http.MethodHead {
-		x.beforeWrite()
-		x.writeHead(status)
+		x.w.WriteHeader(status)
 		return nil
 	}
 	return x.copyContent(c, status)
@@ -289,12 +289,10 @@ func (x *request) copyContent(c *video.Content, status int) error {
 }
 
 func (x *request) sendPiece(status int, piece []byte) error {
-	x.beforeWrite()
-	if x.status == 0 {
-		x.writeHead(status)
+	if x.w.Status() == 0 {
+		x.w.WriteHeader(status)
 	}
-	n, err := x.w.Write(piece)
-	x.sent += int64(n)
+	_, err := x.w.Write(piece)
 	return err
 }
 
@@ -303,7 +301,7 @@ func (x *request) broken(err error) error {
 	if x.r.Context().Err() != nil {
 		return fault.New(fault.Canceled, "httpapi.copyContent", "The client closed the connection.").Because(err)
 	}
-	if x.status == 0 {
+	if x.w.Status() == 0 {
 		h := x.w.Header()
 		for _, name := range []string{"Content-Range", "Content-Disposition", "Etag", "Accept-Ranges", "X-Video-Content-Type", "Content-Length"} {
 			delete(h, name)
@@ -322,7 +320,7 @@ func (x *request) base() string {
 	if x.r.TLS != nil {
 		scheme = "https"
 	}
-	if x.api.cfg.trusted(peer(x.r)) {
+	if x.api.cfg.TrustedProxies.Trust(httpserver.Peer(x.r)) {
 		if s := x.header("X-Forwarded-Proto"); s == "http" || s == "https" {
 			scheme = s
 		}

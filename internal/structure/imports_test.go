@@ -61,6 +61,7 @@ func TestCheckComplains(t *testing.T) {
 		{"foundation up", "internal/money", `import "weir/internal/usage"; var _ usage.Usage`, "stands above"},
 		{"domain over relay", "internal/ledger", `import "weir/internal/relay"; var _ relay.Call`, "stands above"},
 		{"domain over edge", "internal/routing", `import "weir/internal/upstream"; var _ upstream.Client`, "stands above"},
+		{"listener over routes", "internal/httpserver", `import "weir/internal/httpapi"; var _ httpapi.API`, "never one another"},
 		{"edge over edge", "internal/httpapi", `import "weir/internal/store/sqlite"; var _ sqlite.Store`, "never one another"},
 		{"style over style", "internal/wire/responses", `import "weir/internal/wire/chat"; var _ chat.Sink`, "never one another"},
 		{"dialect over style", "internal/dialect/openai", `import "weir/internal/wire/chat"; var _ chat.Sink`, "never one another"},

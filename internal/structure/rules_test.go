@@ -172,7 +172,9 @@ var rules = map[string]rule{
 	"internal/accountapi": {layer: edge, beside: []string{"internal/operation", "internal/explain", "internal/gatewayimport", "internal/report/paper", "internal/wire", "internal/wire/chat", "internal/wire/responses"}},
 	"internal/adminapi":   {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
 	"internal/catalogapi": {layer: edge, beside: []string{"internal/operation"}},
-	"internal/httpapi":    {layer: edge, beside: []string{"internal/operation", "internal/explain", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
+	// Below all styles and routes: it imports none of them.
+	"internal/httpserver": {layer: edge},
+	"internal/httpapi":    {layer: edge, beside: []string{"internal/httpserver", "internal/operation", "internal/explain", "internal/report/paper", "internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	// Files of the repository that are part of the program. It is at the root, because files are embedded from below a package only.
 	".": {layer: foundation, users: []layer{wiring}},
@@ -219,7 +221,7 @@ var homes = []home{
 	{"github.com/prometheus/client_model", []string{"internal/figures", "internal/httpapi"}, "what one gathers is what the other reads"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/tiktoken-go/tokenizer", nil, "a hostile prompt takes it minutes: tests compare internal/usage/o200k with it, which counts in linear time"},
-	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpapi", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
+	{"golang.org/x/sys", []string{"internal/sim/kit", "internal/httpserver", "internal/rawjson"}, "only the simulator looks into sockets, to reset them, and the server, to lose none when it ends; only the JSON scanner asks what the processor can do"},
 	{"github.com/danielgtaylor/huma", []string{"internal/operation/describe"}, "it describes types when the description is generated; requests are read by internal/operation"},
 	{"go.yaml.in/yaml/v3", []string{"internal/operation/describe", "internal/config", "internal/docsite", "internal/gatewayimport", "internal/app", "cmd/weir"}, "only configurations, ours and others', and the description of the API are YAML"},
 	{"github.com/yuin/goldmark", []string{"internal/docsite"}, "only the documentation is Markdown"},

@@ -1,4 +1,4 @@
-package httpapi_test
+package httpserver_test
 
 import (
 	"bufio"
@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
@@ -13,26 +14,29 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/httpapi"
+	"weir/internal/httpserver"
 )
 
-func narrow(c *httpapi.Config) { c.MaxHeaderBytes = 16 << 10 }
+func narrow(c *httpserver.Config) { c.MaxHeaderBytes = 16 << 10 }
 
-// serveRaw serves a handler behind the edge of a node, and returns its address.
-func serveRaw(t testing.TB, h http.Handler, edit func(*httpapi.Config)) string {
+// serve serves a handler until the test ends, and returns its address. edit may be nil.
+func serve(t testing.TB, h http.Handler, edit func(*httpserver.Config)) string {
 	t.Helper()
-	_, address := startRaw(t, h, edit)
+	_, address := start(t, h, edit)
 	return address
 }
 
-func startRaw(t testing.TB, h http.Handler, edit func(*httpapi.Config)) (*httpapi.Server, string) {
+func start(t testing.TB, h http.Handler, edit func(*httpserver.Config)) (*httpserver.Server, string) {
 	t.Helper()
-	n := start(t, relayFunc(hello), edit)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := httpserver.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := httpapi.ServerFor(n.api, h)
+	cfg := httpserver.Default()
+	if edit != nil {
+		edit(&cfg)
+	}
+	s := httpserver.New(httpserver.Deps{Handler: h, Slog: slog.New(slog.DiscardHandler), Now: time.Now}, cfg)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -85,7 +89,7 @@ func read(t testing.TB, in *bufio.Reader, method string) (*http.Response, string
 
 func TestRawRequests(t *testing.T) {
 	t.Parallel()
-	address := serveRaw(t, http.HandlerFunc(echo), narrow)
+	address := serve(t, http.HandlerFunc(echo), narrow)
 	const host = "Host: a.example:80\r\n"
 	for name, c := range map[string]struct {
 		request string
@@ -247,7 +251,7 @@ func TestRawAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var next atomic.Bool
-			address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if next.Swap(true) {
 					echo(w, r)
 					return
@@ -285,7 +289,7 @@ func TestRawAnswers(t *testing.T) {
 func TestRawStreams(t *testing.T) {
 	t.Parallel()
 	gone := make(chan error, 1)
-	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "data: 1\n\n")
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
@@ -312,7 +316,7 @@ func TestSomeClientsLeave(t *testing.T) {
 	t.Parallel()
 	const pairs = 20
 	left, stay := make(chan string, pairs), make(chan struct{})
-	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/patient" {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
@@ -362,7 +366,7 @@ func TestSomeClientsLeave(t *testing.T) {
 // A request that took long leaves its connection usable, also with the next request already there.
 func TestLongRequests(t *testing.T) {
 	t.Parallel()
-	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(60 * time.Millisecond):
 		case <-r.Context().Done():
@@ -386,7 +390,7 @@ func TestLongRequests(t *testing.T) {
 
 func TestRawContinue(t *testing.T) {
 	t.Parallel()
-	address := serveRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	address := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/refuse" {
 			w.WriteHeader(413)
 			return
@@ -414,7 +418,7 @@ func TestRawContinue(t *testing.T) {
 func TestRawDrain(t *testing.T) {
 	t.Parallel()
 	begun, leave := make(chan struct{}), make(chan struct{})
-	s, address := startRaw(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s, address := start(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/long" {
 			close(begun)
 			<-leave

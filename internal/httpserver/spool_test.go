@@ -1,17 +1,14 @@
-package httpapi
+package httpserver
 
 import (
 	"bytes"
 	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
 
-	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/limit"
-	"weir/internal/limit/quota"
 )
 
 // What was written is read again, whether it stayed in memory or not, and a large file has no name on the disk.
@@ -38,25 +35,41 @@ func TestSpool(t *testing.T) {
 		if d := s.disk; d.bytes.Used() != 0 || d.uploads.Used() != 0 || d.promise.Load() != 0 {
 			t.Errorf("%d bytes of disk, %d uploads and %d promised bytes are left", d.bytes.Used(), d.uploads.Used(), d.promise.Load())
 		}
-		s.x.memory.Close()
-		if used := s.x.api.quotas.Bytes.Used(); used != 0 {
+		m := s.memory.(*taken)
+		m.Close()
+		if used := m.budget.Used(); used != 0 {
 			t.Errorf("%d bytes of memory are left", used)
 		}
 	}
 }
 
+// taken is the memory of a request of a user alone.
+type taken struct {
+	limit.Tab
+	budget *limit.Budget
+}
+
+func (m *taken) Charge(n int64) error {
+	if m.Take(n) != limit.None {
+		return fault.New(fault.Overloaded, "taken.Charge", "The memory is taken.")
+	}
+	return nil
+}
+
+func newMemory() *taken {
+	m := &taken{budget: limit.NewBudget(1<<20, 0)}
+	m.Open(m.budget, "usr_1")
+	return m
+}
+
 // testSpool is the file of an upload with a share of 3 MiB of the disk and one upload. edit may be nil.
-func testSpool(t *testing.T, dir string, edit func(*disk)) *spool {
+func testSpool(t *testing.T, dir string, edit func(*Disk)) *Spool {
 	t.Helper()
-	x := &request{
-		api:    &API{quotas: &quota.Quotas{Bytes: limit.NewBudget(1<<20, 0)}, disk: &disk{dir: dir, uploads: limit.NewBudget(2, 1), bytes: limit.NewBudget(4<<20, 3<<20)}},
-		caller: &apikey.Caller{User: "usr_1"}, w: httptest.NewRecorder(),
-	}
+	d := &Disk{dir: dir, uploads: limit.NewBudget(2, 1), bytes: limit.NewBudget(4<<20, 3<<20)}
 	if edit != nil {
-		edit(x.api.disk)
+		edit(d)
 	}
-	x.memory.Open(x.api.quotas.Bytes, x.caller.User)
-	s, err := x.newSpool()
+	s, err := d.NewSpool("usr_1", newMemory(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +80,7 @@ func testSpool(t *testing.T, dir string, edit func(*disk)) *spool {
 func TestSpoolIsShared(t *testing.T) {
 	t.Parallel()
 	piece := make([]byte, 64<<10)
-	fill := func(s *spool) (n int64, err error) {
+	fill := func(s *Spool) (n int64, err error) {
 		for err == nil {
 			_, err = s.Write(piece)
 			n += int64(len(piece))
@@ -76,13 +89,13 @@ func TestSpoolIsShared(t *testing.T) {
 	}
 	free := int64(10 << 20)
 	for name, c := range map[string]struct {
-		edit func(*disk)
+		edit func(*Disk)
 		most int64
 		kind fault.Kind
 	}{
 		"user":   {nil, 3 << 20, fault.RateLimited},
-		"node":   {func(d *disk) { d.bytes = limit.NewBudget(2<<20, 0) }, 2 << 20, fault.Overloaded},
-		"volume": {func(d *disk) { d.minFree, d.free = 8<<20, func() (int64, error) { return free, nil } }, 2 << 20, fault.StorageUnavailable},
+		"node":   {func(d *Disk) { d.bytes = limit.NewBudget(2<<20, 0) }, 2 << 20, fault.Overloaded},
+		"volume": {func(d *Disk) { d.minFree, d.free = 8<<20, func() (int64, error) { return free, nil } }, 2 << 20, fault.StorageUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -91,7 +104,7 @@ func TestSpoolIsShared(t *testing.T) {
 				written := &s.onDisk
 				s.disk.free = func() (int64, error) { return free - *written, nil }
 			}
-			if _, err := s.x.newSpool(); !fault.Is(err, fault.RateLimited) {
+			if _, err := s.disk.NewSpool("usr_1", newMemory(), false); !fault.Is(err, fault.RateLimited) {
 				t.Errorf("a second upload: %v", err)
 			}
 			n, err := fill(s)

@@ -1,4 +1,4 @@
-package httpapi
+package httpserver
 
 import (
 	"fmt"
@@ -23,47 +23,47 @@ type turnedAway struct {
 const tellCrowd = time.Minute
 
 // turnAway counts a refused connection by the limit that it met, and says so once a minute.
-func (a *API) turnAway(by string, peer netip.Addr) {
-	c := &a.away
-	a.Metrics.refused.WithLabelValues(by).Inc()
+func (s *Server) turnAway(by string, peer netip.Addr) {
+	if s.deps.Refused != nil {
+		s.deps.Refused(by)
+	}
+	c := &s.away
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.more++
-	if now := a.Now(); c.said.IsZero() || now.Sub(c.said) >= tellCrowd {
-		a.Slog.Warn("connections are refused; where a proxy is in front, name it in server.trusted_proxies", "limit", "server.limits."+by, "address", a.logged(peer), "refused", c.more)
+	if now := s.deps.Now(); c.said.IsZero() || now.Sub(c.said) >= tellCrowd {
+		s.deps.Slog.Warn("connections are refused; where a proxy is in front, name it in server.trusted_proxies", "limit", "server.limits."+by, "address", s.cfg.LogAddress(peer), "refused", c.more)
 		c.said, c.more = now, 0
 	}
 }
 
+// The limits of connections, as Deps.Refused gets them.
 const (
-	ofConnections = "max_connections"
-	ofAddress     = "max_connections_per_address"
+	OfConnections = "max_connections"
+	OfAddress     = "max_connections_per_address"
 )
 
 // crowdedOut is the whole answer to the first request of a connection that met a limit.
 func crowdedOut(by string, most int) []byte {
-	e := fault.New(fault.Overloaded, "httpapi.Accept", "The gateway has reached its limit of connections. Try again later.")
+	e := fault.New(fault.Overloaded, "httpserver.Accept", "The gateway has reached its limit of connections. Try again later.")
 	line := "503 Service Unavailable"
-	if by == ofAddress {
+	if by == OfAddress {
 		line = "429 Too Many Requests"
 		e = quota.Crowded(int64(most), "max_connections_per_address", "This address has reached its limit of connections. Use connections for several requests, or close some.")
 	}
 	body := ErrorBody(e, "")
 	return append(fmt.Appendf(nil, "HTTP/1.1 %s\r\nContent-Type: %s\r\nRetry-After: %d\r\nConnection: close\r\nContent-Length: %d\r\n\r\n",
-		line, jsonType[0], retryAfter(e), len(body)), body...)
+		line, "application/json; charset=utf-8", RetryAfter(e), len(body)), body...)
 }
 
 // refuse answers a connection beyond a limit when its first byte has come, so that the answer belongs to a request, and closes it. Where TLS or a
 // crowd of such connections is in the way, it is closed at once.
 func (l *limitListener) refuse(c net.Conn, address netip.Addr, by string) {
-	peer := c.RemoteAddr().String()
-	if l.api != nil {
-		l.api.turnAway(by, address)
-	}
+	l.server.turnAway(by, address)
 	tcp, ok := c.(*net.TCPConn)
 	name := address.String()
 	if !address.IsValid() {
-		name = peer
+		name = c.RemoteAddr().String()
 	}
 	if !ok || l.encrypted || l.lingering.Take(name, 1) != limit.None {
 		_ = c.Close()
@@ -74,7 +74,7 @@ func (l *limitListener) refuse(c net.Conn, address netip.Addr, by string) {
 		_ = tcp.SetDeadline(time.Now().Add(lingerIdle)) // deadlines of sockets are by the system's clock
 		var first [1]byte
 		if _, err := tcp.Read(first[:]); err == nil {
-			_, err = tcp.Write(crowdedOut(by, l.cfg.MaxConnsByAddress))
+			_, err = tcp.Write(crowdedOut(by, l.server.cfg.MaxConnsByAddress))
 			r.unread.Store(err == nil)
 		}
 		l.lingering.Give(name, 1)

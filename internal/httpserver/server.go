@@ -1,15 +1,17 @@
-package httpapi
+// Package httpserver is where clients reach the gateway, below any style of requests: the listener and its limits, TLS, a strict look at heads
+// before net/http, bodies that are read within their limits and time, answers that a slow client cannot hold up, and an end that loses no
+// connection. It knows no routes and no keys; what a fault is on the wire where no style knows better is said here, too.
+package httpserver
 
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/pprof"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/fault"
@@ -17,11 +19,23 @@ import (
 	"weir/internal/loop"
 )
 
-// Server serves an API on a listener until it is drained.
+// Deps are what a server works with. Refused and Draining may be nil.
+type Deps struct {
+	Handler  http.Handler
+	Slog     *slog.Logger
+	Now      func() time.Time
+	Refused  func(limit string) // called for each connection beyond a limit: OfConnections, OfAddress
+	Draining func()             // called once, before the server takes no new work
+}
+
+// Server serves a handler on listeners until it is drained.
 type Server struct {
-	api    *API
-	http   *http.Server
-	cancel context.CancelCauseFunc
+	deps     Deps
+	cfg      Config
+	http     *http.Server
+	cancel   context.CancelCauseFunc
+	draining atomic.Bool
+	away     turnedAway
 
 	mu        sync.Mutex
 	listeners []net.Listener         // as Serve was given them
@@ -36,16 +50,15 @@ func Listen(address string) (net.Listener, error) {
 	return c.Listen(context.Background(), "tcp", address)
 }
 
-// NewServer makes the server of an API.
-func NewServer(a *API) *Server {
+// New makes a server.
+func New(d Deps, c Config) *Server {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	c := &a.cfg
-	s := &Server{api: a, cancel: cancel, waiting: map[net.Conn]time.Time{}}
+	s := &Server{deps: d, cfg: c, cancel: cancel, waiting: map[net.Conn]time.Time{}}
 	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
 	// answer would hold its connection for ever.
 	s.http = &http.Server{
-		Handler: edge{next: a}, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ConnState: s.follow, ErrorLog: slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
+		Handler: edge{next: d.Handler}, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
+		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ConnState: s.follow, ErrorLog: slog.NewLogLogger(d.Slog.Handler(), slog.LevelDebug),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: streamsByConn, SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: c.WriteStall},
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as every other request
 	}
@@ -58,6 +71,9 @@ const (
 	pingAfter     = 30 * time.Second
 	pingFor       = 15 * time.Second
 )
+
+// closeConn ends a connection after its answer.
+var closeConn = []string{"close"}
 
 // edge refuses what net/http lets through to handlers that speak other protocols.
 type edge struct{ next http.Handler }
@@ -84,9 +100,9 @@ func (e edge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // Serve answers on l, which it closes. It returns nil after Drain.
 func (s *Server) Serve(l net.Listener) error {
-	limited := net.Listener(newLimitListener(l, &s.api.cfg, s.api, s.api.cfg.TLS != nil))
-	if c := &s.api.cfg; c.TLS != nil {
-		limited = newTLSListener(limited, c.TLS, c.ReadHeader, s.api.Slog)
+	limited := net.Listener(s.limit(l, s.cfg.TLS != nil))
+	if s.cfg.TLS != nil {
+		limited = newTLSListener(limited, s.cfg.TLS, s.cfg.ReadHeader, s.deps.Slog)
 	}
 	s.mu.Lock()
 	s.listeners = append(s.listeners, l)
@@ -94,7 +110,7 @@ func (s *Server) Serve(l net.Listener) error {
 	s.mu.Unlock()
 	defer s.serving.Done()
 	err := s.http.Serve(limited)
-	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) && s.api.draining.Load() {
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) && s.draining.Load() {
 		return nil
 	}
 	return err
@@ -137,9 +153,8 @@ const (
 // notice, then it closes without losing a connection that the system has taken, and requests in flight may finish within timeout. What is left gets
 // an error in its stream, is settled, and cut. A cancelled ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
-	s.api.draining.Store(true)
-	if s.api.Events != nil {
-		s.api.Events.Close()
+	if s.draining.CompareAndSwap(false, true) && s.deps.Draining != nil {
+		s.deps.Draining()
 	}
 	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
@@ -149,7 +164,7 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	if err == nil {
 		return nil
 	}
-	s.cancel(fault.New(fault.Draining, "httpapi.Drain", "The gateway is shutting down."))
+	s.cancel(fault.New(fault.Draining, "httpserver.Drain", "The gateway is shutting down."))
 	last, stop := context.WithTimeout(context.WithoutCancel(ctx), cutGrace)
 	defer stop()
 	if s.http.Shutdown(last) != nil {
@@ -191,24 +206,23 @@ func (s *Server) expectsRequests() bool {
 }
 
 // Bounded applies the limits of connections to another listener of the node, which is not encrypted.
-func (a *API) Bounded(l net.Listener) net.Listener { return newLimitListener(l, &a.cfg, a, false) }
+func (s *Server) Bounded(l net.Listener) net.Listener { return s.limit(l, false) }
 
 // limitListener refuses connections beyond the limits.
 type limitListener struct {
 	net.Listener
-	cfg *Config
+	server *Server
 
 	mu        sync.Mutex
 	open      int
 	byAddress map[netip.Addr]int
 
 	lingering *limit.Budget // connections, by address
-	api       *API          // nil: nothing is counted and logged
 	encrypted bool          // no answer can be given before a handshake
 }
 
-func newLimitListener(l net.Listener, c *Config, a *API, encrypted bool) *limitListener {
-	return &limitListener{Listener: l, cfg: c, api: a, encrypted: encrypted, byAddress: map[netip.Addr]int{}, lingering: limit.NewBudget(lingerMost, lingerByAddress)}
+func (s *Server) limit(l net.Listener, encrypted bool) *limitListener {
+	return &limitListener{Listener: l, server: s, encrypted: encrypted, byAddress: map[netip.Addr]int{}, lingering: limit.NewBudget(lingerMost, lingerByAddress)}
 }
 
 // Accept returns the next connection within the limits.
@@ -238,23 +252,22 @@ func (l *limitListener) counted(a net.Addr) netip.Addr {
 		return netip.Addr{}
 	}
 	ip := plain(tcp.AddrPort().Addr())
-	if l.cfg.trusted(ip) {
+	if l.server.cfg.TrustedProxies.Trust(ip) {
 		return netip.Addr{}
 	}
-	return counted(ip)
+	return Counted(ip)
 }
 
 // take counts a connection, or returns the limit that it met.
 func (l *limitListener) take(a netip.Addr) (by string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.cfg.MaxConns > 0 && l.open >= l.cfg.MaxConns {
-		return ofConnections
+	c := &l.server.cfg
+	if c.MaxConns > 0 && l.open >= c.MaxConns {
+		return OfConnections
 	}
-	if a.IsValid() && l.cfg.MaxConnsByAddress > 0 {
-		if l.byAddress[a] >= l.cfg.MaxConnsByAddress {
-			return ofAddress
-		}
+	if a.IsValid() && c.MaxConnsByAddress > 0 && l.byAddress[a] >= c.MaxConnsByAddress {
+		return OfAddress
 	}
 	l.open++
 	l.byAddress[a]++
@@ -279,96 +292,4 @@ type anyConn struct {
 func (c *anyConn) Close() error {
 	c.release()
 	return c.Conn.Close()
-}
-
-// Admin is the handler of the listener for operators: metrics, health, profiles, and the routes of administrators. Only these ask for a key:
-// keep it off the network.
-func (a *API) Admin() http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", a.Metrics.Handler())
-	mux.HandleFunc("/api/admin/", func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.inner) })
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
-		writeHealth(w, a.ready(r.Context()), a.operatorDetails()...)
-	})
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	return mux
-}
-
-func writeHealth(w http.ResponseWriter, err error, details ...string) {
-	w.Header()["Content-Type"] = jsonType
-	if err != nil {
-		w.Header().Set("Retry-After", "5")
-		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write(healthBody(err, details...))
-		return
-	}
-	_, _ = w.Write(healthBody(nil, details...))
-}
-
-// ready returns why the node should get no new requests, nil when it should get them.
-func (a *API) ready(ctx context.Context) error {
-	if a.draining.Load() {
-		return fault.New(fault.Draining, "httpapi.ready", "The gateway is shutting down.")
-	}
-	if a.Ready != nil {
-		return a.Ready(ctx)
-	}
-	return nil
-}
-
-// details are what the operator should know about a node that works all the same.
-func (a *API) details() (list []string) {
-	if a.peers.suspected() {
-		list = append(list, proxyRemedy)
-	}
-	if a.Aside != nil && a.Aside() > 0 {
-		list = append(list, fmt.Sprintf("%d charges could not be posted and were set aside; see: weir ledger aside list", a.Aside()))
-	}
-	return list
-}
-
-// operatorDetails are details with what is only said on the operators' listener.
-func (a *API) operatorDetails() []string {
-	list := a.details()
-	if a.Peers != nil {
-		list = append(list, a.Peers()...)
-	}
-	return list
-}
-
-func healthBody(err error, details ...string) []byte {
-	o := object{}
-	o.Object()
-	if err == nil {
-		o.text("status", "ok")
-	} else {
-		f := fault.From(err)
-		o.text("status", "unavailable")
-		o.text("reason", f.Kind.String())
-	}
-	if details != nil {
-		o.texts("details", details)
-	}
-	o.EndObject()
-	return o.B
-}
-
-func (x *request) getHealth() error {
-	x.writeBody(http.StatusOK, jsonType, healthBody(nil))
-	return nil
-}
-
-func (x *request) getReady() error {
-	err, status := x.api.ready(x.context()), http.StatusOK
-	if err != nil {
-		x.w.Header()["Retry-After"] = []string{"5"}
-		status = http.StatusServiceUnavailable
-	}
-	x.writeBody(status, jsonType, healthBody(err, x.api.details()...))
-	return nil
 }
