@@ -129,7 +129,7 @@ func (c *changeReader) words(name string, v []byte) error {
 // scalar is the text of a value that a field of that type may have.
 func scalar(t edit.Type, kind rawjson.Kind, v []byte) (string, bool) {
 	switch {
-	case kind == rawjson.String && (t == edit.Text || t == edit.Decimal || t == edit.Duration):
+	case kind == rawjson.String && (t == edit.Text || t == edit.Decimal || t == edit.Duration || t == edit.Certificates):
 		return rawjson.Text(v), true
 	case kind == rawjson.Number && t == edit.Decimal:
 		return operation.PlainDecimal(string(v)), true

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"context"
+	"time"
 
 	"weir/internal/operation"
 )
@@ -18,6 +19,17 @@ type ProviderTest struct {
 	Wrong      *string  `json:"wrong" enum:"address,key,model id,request,answer,provider"`
 	Detail     *string  `json:"detail"` // what the provider or the connection said
 	Advice     []string `json:"advice"` // what to do
+
+	// Authority vouches for the server's certificate, and this machine does not trust it. Trust it only if its fingerprint is the one that the provider publishes.
+	Authority *Authority `json:"authority"`
+}
+
+// Authority is who vouches for the certificate of a server.
+type Authority struct {
+	Name        string    `json:"name"`
+	Fingerprint string    `json:"fingerprint"` // SHA-256 of its certificate, such as D2:6D:2D:02
+	Ends        time.Time `json:"ends_at"`     // of its certificate
+	PEM         string    `json:"pem"`         // its certificate, to be the field ca of the provider
 }
 
 // Tester calls a provider once for each type of model and for each of its keys. It fails with fault.NotFound for one that serves no model.

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"encoding/pem"
 	"slices"
 	"time"
 
@@ -75,6 +76,9 @@ func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.Provi
 		}
 		if t.Usage != nil && t.Usage.Prompt.Reported {
 			one.Tokens = new(t.Usage.Prompt.N + t.Usage.Completion.N)
+		}
+		if c := t.Authority; c != nil {
+			one.Authority = &adminapi.Authority{Name: authorityName(c), Fingerprint: fingerprint(c), Ends: c.NotAfter, PEM: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))}
 		}
 		list = append(list, one)
 		return t.Wrong != wrongAddress && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike

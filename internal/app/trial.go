@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,6 +48,8 @@ type Trial struct {
 	Wrong   string        // what does not work: "address", "key", "model id", "request", "answer", "provider"; "" if it works
 	Detail  string        // what the provider or the connection said
 	Advice  []string      // what to do
+
+	Authority *x509.Certificate // of the server's certificate, where this machine does not trust it; nil where the server does not show it
 }
 
 // TestProvider makes one cheap call for each type of model that a provider serves, and for each credential, and passes each result to done.
@@ -314,6 +319,7 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	case f.Upstream != nil && f.Upstream.Unreachable:
 		t.Wrong = wrongAddress
 		t.Advice = []string{"No connection to " + ep.Provider.BaseURL + ": check base_url, ca_file and the network."}
+		t.distrust(f.Cause)
 	case status == 401 || status == 403:
 		t.Wrong, t.Advice = wrongKey, []string{remedy}
 	case status == 402:
@@ -332,6 +338,32 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	default:
 		t.Wrong, t.Advice = wrongAnswer, []string{fmt.Sprintf("The answer is not that of the wire %s: check dialect and base_url.", ep.Provider.Dialect)}
 	}
+}
+
+// distrust names the authority of a certificate that is not trusted, so that an operator can decide about it.
+func (t *Trial) distrust(why error) {
+	var refused *tls.CertificateVerificationError
+	var unknown x509.UnknownAuthorityError
+	if !errors.As(why, &refused) || !errors.As(why, &unknown) || len(refused.UnverifiedCertificates) == 0 {
+		return
+	}
+	last := refused.UnverifiedCertificates[len(refused.UnverifiedCertificates)-1]
+	if last.IsCA || bytes.Equal(last.RawIssuer, last.RawSubject) {
+		t.Authority = last
+		t.Advice = []string{fmt.Sprintf("This machine does not trust %s, which vouches for this server. If the provider publishes %s as the SHA-256 of its certificate, trust it for this provider: ca_file in the configuration, ca in the catalog.", authorityName(last), fingerprint(last))}
+		return
+	}
+	t.Advice = []string{fmt.Sprintf("This machine does not trust %s, which vouches for this server and whose certificate the server does not show: get it from the provider, and trust it for this provider: ca_file in the configuration, ca in the catalog.", last.Issuer.CommonName)}
+}
+
+func authorityName(c *x509.Certificate) string {
+	return cmp.Or(c.Subject.CommonName, c.Subject.String())
+}
+
+// fingerprint is the SHA-256 of a certificate, as browsers and openssl print it.
+func fingerprint(c *x509.Certificate) string {
+	sum := sha256.Sum256(c.Raw)
+	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
 
 // request is the cheapest request to a model of the endpoint's type.

@@ -25,6 +25,7 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 	text("name", &p.Name)
 	text("dialect", &p.Dialect)
 	text("base_url", &p.BaseURL)
+	text("ca", &p.CA)
 	if v, ok := s["data_policy"]; ok {
 		p.DataPolicy = catalog.DataPolicy(v)
 	}

@@ -3,6 +3,7 @@
 package edit
 
 import (
+	"crypto/x509"
 	"maps"
 	"reflect"
 	"slices"
@@ -40,17 +41,18 @@ const (
 	Decimal // digits with an optional point
 	List    // words between commas
 	Duration
+	Certificates // in PEM
 )
 
 func (t Type) String() string {
-	return [...]string{"nothing", "text", "a whole number", "true or false", "a decimal number", "a list of words", "a duration like 30s"}[t]
+	return [...]string{"nothing", "text", "a whole number", "true or false", "a decimal number", "a list of words", "a duration like 30s", "certificates in PEM"}[t]
 }
 
 // identity are the fields that name an endpoint; they never change.
 var identity = []string{"provider", "model", "region", "tier", "variant"}
 
 var providerFields = map[string]Type{
-	"name": Text, "dialect": Text, "base_url": Text, "data_policy": Text, "api_key_env": Text, "disabled": Boolean, "headers.*": Text,
+	"name": Text, "dialect": Text, "base_url": Text, "data_policy": Text, "api_key_env": Text, "ca": Certificates, "disabled": Boolean, "headers.*": Text,
 }
 
 var endpointFields = map[string]Type{
@@ -171,6 +173,7 @@ func number(s string) (n int64, ok bool) {
 const (
 	maxFields = 400
 	maxText   = 2048
+	maxPEM    = 32 << 10
 )
 
 // check fails with fault.Invalid, naming the field, for unknown names and for texts that do not fit their type.
@@ -204,6 +207,8 @@ func (t Type) fits(text string) bool {
 		return err == nil && d > 0
 	case Boolean:
 		return text == "true" || text == "false"
+	case Certificates:
+		return len(text) <= maxPEM && x509.NewCertPool().AppendCertsFromPEM([]byte(text))
 	case Decimal:
 		whole, fraction, point := strings.Cut(text, ".")
 		digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -5605,6 +5605,8 @@ export interface components {
             api_key?: string | null;
             /** @description Environment variable of the nodes with the key */
             api_key_env?: string | null;
+            /** @description Certificate authorities in PEM that are trusted for this provider in addition to the system's */
+            ca?: string | null;
             /** @description Sent with every request; shown to administrators */
             headers?: {
                 [key: string]: string | null;
@@ -6195,6 +6197,19 @@ export interface components {
             requireResidentKey: boolean;
             /** @enum {string} */
             userVerification: "required";
+        };
+        /** @description Who vouches for the certificate of a server. */
+        Authority: {
+            name: string;
+            /** @description SHA-256 of its certificate, such as D2:6D:2D:02 */
+            fingerprint: string;
+            /**
+             * Format: date-time
+             * @description Of its certificate
+             */
+            ends_at: string;
+            /** @description Its certificate, to be the field ca of the provider */
+            pem: string;
         };
         /** @description AutoAnswer is the automatic top-ups as they are now. */
         AutoAnswer: {
@@ -8461,6 +8476,8 @@ export interface components {
             detail: string | null;
             /** @description What to do */
             advice: string[];
+            /** @description Authority vouches for the server's certificate, and this machine does not trust it. Trust it only if its fingerprint is the one that the provider publishes. */
+            authority: components["schemas"]["Authority"] | null;
         };
         /** @description A model of a ranking. */
         RankedModel: {
