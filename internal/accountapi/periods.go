@@ -42,6 +42,24 @@ func instant(name, text string, end bool, zones zone.History) (t time.Time, err 
 	return t, nil
 }
 
+// Moments are the first moment of a period and the one behind its last, by the days of UTC. What is not given is the zero time.
+func Moments(from, to string) (first, behind time.Time, err error) {
+	if from != "" {
+		if first, err = instant("from", from, false, nil); err != nil {
+			return first, behind, err
+		}
+	}
+	if to != "" {
+		if behind, err = instant("to", to, true, nil); err != nil {
+			return first, behind, err
+		}
+	}
+	if !first.IsZero() && !behind.IsZero() && !first.Before(behind) {
+		err = fault.Field("accountapi.period", "from", "from must be before to.").Coded("from_after_to")
+	}
+	return first, behind, err
+}
+
 // of reads the times; without them it is the last 30 days of the account, with today.
 func (p *Period) of(ctx context.Context, r *report.Reporter, c *operation.Call) (from, to time.Time, zones zone.History, err error) {
 	if zones, err = r.Zones(ctx, c.Wallet); err != nil {

@@ -36,6 +36,16 @@ func (s *sheet) row(texts ...string) {
 	s.end()
 }
 
+// Table is a file with a table whose rows come from write, which stops when row reports that the client has gone.
+func Table(name string, write func(row func(texts ...string) (reads bool)) error) operation.File {
+	return table(name, func(s *sheet) error {
+		return write(func(texts ...string) bool {
+			s.row(texts...)
+			return s.err == nil
+		})
+	})
+}
+
 // table is a file with a table.
 func table(name string, write func(*sheet) error) operation.File {
 	return operation.File{Name: name, MediaType: "text/csv; charset=utf-8", Write: func(w io.Writer) error { return write(&sheet{to: w}) }}

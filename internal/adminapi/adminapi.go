@@ -18,6 +18,7 @@ import (
 type Deps struct {
 	Editor      Editor
 	Console     *console.Console
+	Audit       AuditLog
 	Accounts    Accounts
 	Corrections Corrections
 	Test        Tester
@@ -34,5 +35,5 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d), corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d), corrections(d.Corrections, d.Accounts), auditRoutes(d.Audit, d.Console), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
 }

@@ -19,8 +19,8 @@ func (b checkedBooks) SumOfEntries(ctx context.Context) (entries int64, sum stri
 	return b.Ledger.SumOfEntries(ctx)
 }
 
-func (b checkedBooks) VerifyAudit(ctx context.Context) (audit.Mark, error) {
-	return audit.Check(b.Accounts.AuditRows(ctx), audit.Mark{})
+func (b checkedBooks) VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error) {
+	return audit.Check(b.Accounts.AuditRows(ctx), noted)
 }
 
 // makeConsole makes what operators see.

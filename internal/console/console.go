@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
+	"weir/internal/fault"
 	"weir/internal/figures"
 	"weir/internal/health"
 	"weir/internal/rate"
@@ -94,8 +95,8 @@ type Check struct {
 type Books interface {
 	// SumOfEntries counts the entries of the ledger and adds them up, in rubles.
 	SumOfEntries(ctx context.Context) (entries int64, sum string, err error)
-	// VerifyAudit walks the chain of the audit log and returns its last good row.
-	VerifyAudit(ctx context.Context) (audit.Mark, error)
+	// VerifyAudit walks the chain of the audit log, which must still have the noted row, and returns its last good row; see audit.Check.
+	VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error)
 }
 
 // Deps are what a Console works with.
@@ -117,7 +118,8 @@ type Deps struct {
 type Console struct {
 	Deps
 	past   figures.Past
-	checks atomic.Pointer[[]Check] // those of Books
+	ledger atomic.Pointer[Check] // the last ones
+	chain  atomic.Pointer[Check]
 	ahead  atomic.Pointer[time.Duration]
 
 	mu     sync.Mutex
@@ -189,16 +191,36 @@ func (c *Console) CheckBooks(ctx context.Context) error {
 	if !books.OK {
 		books.Detail = fmt.Sprintf("The sum of all entries is %s rubles. Run: weir ledger verify", sum)
 	}
-	end, err := c.Books.VerifyAudit(ctx)
-	if ctx.Err() != nil {
-		return ctx.Err()
+	if _, _, err = c.CheckAudit(ctx, audit.Mark{}); err != nil {
+		return err
 	}
+	c.ledger.Store(&books)
+	return nil
+}
+
+// CheckAudit walks the whole audit log, which must still have the noted row. It returns the last good row. A log that was tampered with is no error: the check says
+// so, and is what Checks show until the next one, unless it was compared with a mark.
+func (c *Console) CheckAudit(ctx context.Context, noted audit.Mark) (Check, audit.Mark, error) {
+	end, err := c.Books.VerifyAudit(ctx, noted)
 	chain := Check{Kind: AuditCheck, OK: err == nil, At: c.Now(), Value: float64(end.Seq)}
 	if err != nil {
-		chain.Detail = err.Error()
+		if !fault.Is(err, fault.Conflict) {
+			return chain, end, err
+		}
+		chain.Detail = fault.From(err).Public
 	}
-	c.checks.Store(&[]Check{books, chain})
-	return nil
+	if noted == (audit.Mark{}) {
+		c.chain.Store(&chain)
+	}
+	return chain, end, nil
+}
+
+// Chain is the last check of the audit log; its time is zero before the first.
+func (c *Console) Chain() Check {
+	if known := c.chain.Load(); known != nil {
+		return *known
+	}
+	return Check{Kind: AuditCheck, OK: true}
 }
 
 // Report is what this node reports of itself.
@@ -246,7 +268,7 @@ func (c *Console) Nodes() []Node {
 // Checks are the laws about money, as the nodes and this one's background work know them.
 func (c *Console) Checks(nodes []Node, r *rate.Effective, asOf time.Time) []Check {
 	now := c.Now()
-	out := []Check{{Kind: LedgerCheck, OK: true}, {Kind: JournalCheck, At: now}, {Kind: AsideCheck, At: now}, {Kind: PricesCheck, OK: true, At: now}, {Kind: RateCheck, OK: true, At: r.From, Detail: r.Version}, {Kind: AuditCheck, OK: true}}
+	out := []Check{{Kind: LedgerCheck, OK: true}, {Kind: JournalCheck, At: now}, {Kind: AsideCheck, At: now}, {Kind: PricesCheck, OK: true, At: now}, {Kind: RateCheck, OK: true, At: r.From, Detail: r.Version}, {}}
 	for i := range nodes {
 		out[1].Value += nodes[i].LagBytes
 		out[2].Value += nodes[i].Aside
@@ -263,9 +285,10 @@ func (c *Console) Checks(nodes []Node, r *rate.Effective, asOf time.Time) []Chec
 	if r.From.IsZero() {
 		out[4].Value = 0
 	}
-	if known := c.checks.Load(); known != nil {
-		out[0], out[5] = (*known)[0], (*known)[1]
+	if known := c.ledger.Load(); known != nil {
+		out[0] = *known
 	}
+	out[5] = c.Chain()
 	return out
 }
 

@@ -2,7 +2,6 @@ package console_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/console"
+	"weir/internal/fault"
 	"weir/internal/figures"
 	"weir/internal/health"
 	"weir/internal/rate"
@@ -23,7 +23,7 @@ type books struct {
 
 func (b *books) SumOfEntries(context.Context) (int64, string, error) { return 7, b.sum, nil }
 
-func (b *books) VerifyAudit(context.Context) (audit.Mark, error) { return audit.Mark{Seq: 3}, b.err }
+func (b *books) VerifyAudit(context.Context, audit.Mark) (audit.Mark, error) { return audit.Mark{Seq: 3}, b.err }
 
 // bench is a node with a clock that stands.
 type bench struct {
@@ -123,7 +123,7 @@ func TestChecks(t *testing.T) {
 	if is = of(r, b.now); !is[console.LedgerCheck].OK || !is[console.LedgerCheck].At.Equal(b.now) || !is[console.AuditCheck].OK || is[console.AuditCheck].Value != 3 {
 		t.Errorf("%+v", is)
 	}
-	b.books.sum, b.books.err = "-0.5", errors.New("row 2 was changed")
+	b.books.sum, b.books.err = "-0.5", fault.New(fault.Conflict, "audit.Check", "Row 2 was changed.")
 	if err := b.CheckBooks(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"strconv"
 	"time"
 
 	"weir/internal/account"
@@ -161,6 +162,32 @@ func (s *Accounts) Bootstrap(ctx context.Context, u account.User, own []apikey.K
 // Audit appends an event that has no other change in this package.
 func (s *Accounts) Audit(ctx context.Context, e audit.Event, now time.Time) error {
 	return s.db.Write(ctx, func(t *sqldb.Tx) error { return auditdb.Record(t, e, now) })
+}
+
+// AuditFound are rows of the audit chain, the newest first.
+func (s *Accounts) AuditFound(ctx context.Context, search audit.Search) ([]audit.Row, error) {
+	return auditdb.Find(ctx, s.db, search)
+}
+
+// NamesOf are the names of users, and those of the owners of wallets and keys, by the ids of these. Unknown ids are left out.
+func (s *Accounts) NamesOf(ctx context.Context, ids []string) (map[string]string, error) {
+	names := make(map[string]string, len(ids))
+	if len(ids) == 0 {
+		return names, nil
+	}
+	var in sqldb.Conditions
+	for _, id := range ids {
+		in.Args = append(in.Args, id)
+		in.Text.WriteString(", $" + strconv.Itoa(len(in.Args)))
+	}
+	list := "(" + in.Text.String()[2:] + ")"
+	_, err := sqldb.List(ctx, s.db, "store.NamesOf", func(row sqldb.Scanner) (id string, err error) {
+		var name string
+		err = row.Scan(&id, &name)
+		names[id] = name
+		return id, err
+	}, `SELECT id, name FROM users WHERE id IN `+list+` UNION ALL SELECT wallet, name FROM users WHERE wallet IN `+list+` UNION ALL SELECT k.id, u.name FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.id IN `+list, in.Args...)
+	return names, err
 }
 
 // AuditRows walks the whole chain from its beginning, as audit.Verify requires.

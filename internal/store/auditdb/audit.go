@@ -6,6 +6,8 @@ import (
 	"database/sql"
 	"errors"
 	"iter"
+	"strconv"
+	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -78,4 +80,38 @@ func All(ctx context.Context, q *sql.Tx) iter.Seq2[audit.Row, error] {
 			yield(audit.Row{}, err)
 		}
 	}
+}
+
+// maxSkew is how far the clocks of nodes may be apart: rows are in the order of their numbers, which is nearly that of their times.
+const maxSkew = time.Hour
+
+// Find are the rows that a search chooses, the newest first. Indexes find them, whatever it asks for.
+func Find(ctx context.Context, db *sqldb.DB, s audit.Search) ([]audit.Row, error) {
+	var where sqldb.Conditions
+	switch {
+	case strings.HasPrefix(s.Who, "usr_"):
+		where.Add("actor = ?", "user:"+s.Who)
+	case strings.HasPrefix(s.Who, "key_"):
+		where.Add("actor = ?", "key:"+s.Who)
+	default:
+		where.Equal("actor", s.Who)
+	}
+	if family, all := strings.CutSuffix(s.Action, "."); all {
+		where.Add("action > ? AND action < ?", s.Action, family+"/") // "/" follows "."
+	} else {
+		where.Equal("action", s.Action)
+	}
+	where.Equal("target", s.Target)
+	if s.Before > 0 {
+		where.Add("seq < ?", s.Before)
+	}
+	if !s.From.IsZero() {
+		where.Add("at >= ?", s.From.UnixMicro())
+		where.Add("seq >= COALESCE((SELECT seq FROM audit WHERE at >= ? ORDER BY at, seq LIMIT 1), 0)", s.From.Add(-maxSkew).UnixMicro())
+	}
+	if !s.Until.IsZero() {
+		where.Add("at < ?", s.Until.UnixMicro())
+		where.Add("seq <= COALESCE((SELECT seq FROM audit WHERE at < ? ORDER BY at DESC, seq DESC LIMIT 1), 0)", s.Until.Add(maxSkew).UnixMicro())
+	}
+	return Chain.List(ctx, db, "store.AuditFound", where.Where()+` ORDER BY seq DESC LIMIT `+strconv.Itoa(s.Limit), where.Args...)
 }

@@ -40,6 +40,7 @@ func Accounts(t *testing.T, open Open) {
 		"bootstrap in a race":         bootstrapRace,
 		"text that databases dislike": awkwardText,
 		"audit chain":                 auditChain,
+		"audit rows are found":        auditFound,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

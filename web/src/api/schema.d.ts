@@ -3136,6 +3136,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who changed what, the newest first; for operators */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The audit log as a file; for operators
+         * @description Rows have the hashes of their chain.
+         */
+        get: operations["getAuditFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check now that no row of the audit log was changed or removed; for operators
+         * @description It reads the whole log. A log that was cut at its end looks whole: keep the mark elsewhere, and send it with a later check.
+         */
+        post: operations["verifyAudit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/vouchers": {
         parameters: {
             query?: never;
@@ -6190,6 +6247,65 @@ export interface components {
             imported: boolean;
             actor: string;
         };
+        /** @description Whether the audit log is whole: each row has the hash of the row before. */
+        AuditChain: {
+            ok: boolean;
+            /** @description That are whole, from the first on */
+            rows: number;
+            /**
+             * Format: date-time
+             * @description When it was checked; null: not since this node began
+             */
+            at: string | null;
+            /** @description What is wrong */
+            detail: string | null;
+        };
+        /** @description The result of a check of the whole audit log. */
+        AuditCheck: {
+            ok: boolean;
+            /** @description That are whole, from the first on */
+            rows: number;
+            /**
+             * Format: date-time
+             * @description When it was checked; null: not since this node began
+             */
+            at: string | null;
+            /** @description What is wrong */
+            detail: string | null;
+            /** @description Of the last good row: to be kept elsewhere and compared with later; null: there is none */
+            mark: string | null;
+        };
+        /** @description A page of the audit log. */
+        AuditPage: {
+            data: components["schemas"]["AuditRow"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            chain: components["schemas"]["AuditChain"];
+        };
+        /** @description A change, and who made it. */
+        AuditRow: {
+            /** @description 1, 2, ... without gaps */
+            seq: number;
+            /** Format: date-time */
+            at: string;
+            /** @description User: and the id of who was signed in, key: and the id of a management key, operator or another name for a command on the machine */
+            actor: string;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
+            /** @description Network address; null: a command on the machine */
+            from: string | null;
+            /** @description Such as key.revoke */
+            action: string;
+            /** @description Id of what was changed */
+            target: string;
+            /** @description Of that user, or of the owner of that wallet or key */
+            target_name: string | null;
+            before: string;
+            after: string;
+            /** @description Personal data of the row were erased, because somebody was forgotten */
+            erased: boolean;
+            hash: string;
+        };
         /** @description What a device must be able to. */
         AuthenticatorSelection: {
             /** @enum {string} */
@@ -9068,6 +9184,10 @@ export interface components {
             mode: "included" | "on_top";
             /** @description "22" for 22 % */
             percent: string;
+        };
+        VerifyAuditInput: {
+            /** @description That an earlier check gave: the log must still have that row */
+            mark?: string | null;
         };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
@@ -18478,6 +18598,138 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
+                who?: string;
+                /** @description What was done: an action, or its beginning with the dot, such as key. */
+                action?: string;
+                /** @description Id of what was changed */
+                target?: string;
+                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
+                from?: string;
+                /** @description A day of UTC, which is included, or a time, which is not */
+                to?: string;
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit log, and whether the log is whole */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAuditFile: {
+        parameters: {
+            query?: {
+                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
+                who?: string;
+                /** @description What was done: an action, or its beginning with the dot, such as key. */
+                action?: string;
+                /** @description Id of what was changed */
+                target?: string;
+                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
+                from?: string;
+                /** @description A day of UTC, which is included, or a time, which is not */
+                to?: string;
+                /** @description Csv without it */
+                format?: "csv" | "jsonl";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows, the newest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        MediaType: string;
+                        Name: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["VerifyAuditInput"];
+            };
+        };
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AuditCheck"];
                     };
                 };
             };

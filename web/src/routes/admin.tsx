@@ -4,6 +4,12 @@ import type { PageRoute } from './page'
 export const adminPages: readonly PageRoute[] = [
   { path: '/admin', load: () => import('../pages/admin/now'), areas: ['admin', 'adminnow'], frame: 'admin' },
   {
+    path: '/admin/audit',
+    load: () => import('../pages/admin/audit'),
+    areas: ['admin', 'adminaudit'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/people',
     load: () => import('../pages/admin/people'),
     areas: ['admin', 'people', 'keys', 'calls'],

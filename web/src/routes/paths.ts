@@ -36,6 +36,7 @@ export const paths = [
   '/playground/embeddings',
   '/playground/$chat',
   '/admin',
+  '/admin/audit',
   '/admin/people',
   '/admin/people/$id',
   '/admin/providers',

@@ -1,0 +1,68 @@
+// The pages on the gateway itself, for those who run it: who changed what, what is stuck, and which settings hold.
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { test } from 'node:test';
+import { promisify } from 'node:util';
+import { accessible, browser, demo, englishWords, fitsWidth, looks, open, program } from './weir.js';
+
+const weir = await demo();
+const b = await browser();
+const run = async (...args) => (await promisify(execFile)(program, [...args, '--data', weir.data], { env: { PATH: process.env.PATH, HOME: weir.dir } })).stdout;
+const table = (page, name) => page.getByRole('table', { name });
+
+const anna = /\((usr_\w+)\)/.exec(await run('user', 'add', 'Anna Orlova'))[1];
+await run('topup', anna, '250');
+
+test('who changed what is read, filtered, verified and exported', async () => {
+  const page = await open(b, weir, { path: '/admin/audit', signedIn: true });
+  const rows = table(page, 'Audit');
+  const added = rows.getByRole('row').filter({ hasText: 'Money added' }).filter({ hasText: 'Anna Orlova' });
+  await added.getByText('250 rubles').waitFor();
+  await added.getByText('on the machine').waitFor();
+  await page.getByRole('combobox', { name: 'Kind' }).selectOption({ label: 'People' });
+  await page.waitForURL(/action=user/);
+  await added.waitFor({ state: 'detached' });
+  await rows.getByRole('link', { name: 'Anna Orlova' }).first().waitFor();
+  await page.getByRole('textbox', { name: 'Id of what was changed' }).fill('usr_none');
+  await page.keyboard.press('Enter');
+  await page.getByText('No line matches').waitFor();
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await added.waitFor();
+
+  await page.getByRole('button', { name: 'Verify' }).click();
+  const check = page.getByRole('dialog');
+  await check.getByLabel('Mark of an earlier check').fill('not a mark');
+  await check.getByRole('button', { name: 'Verify now' }).click();
+  await check.locator('[aria-invalid=true]').waitFor();
+  await check.getByLabel('Mark of an earlier check').fill('');
+  await check.getByRole('button', { name: 'Verify now' }).click();
+  await check.getByRole('status').getByText(/The log is whole/).waitFor();
+  const mark = await check.locator('code').textContent();
+  assert.match(mark, /^\d+:[0-9a-f]{64}$/);
+  assert.match(await run('audit', 'verify', '--mark', mark), /^whole/);
+  await check.getByLabel('Mark of an earlier check').fill(mark.replace(/:./, (c) => (c === ':0' ? ':1' : ':0')));
+  await check.getByRole('button', { name: 'Verify now' }).click();
+  await check.getByText('The log was tampered with').waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByText(/Unbroken: /).waitFor();
+
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'JSON lines' }).click()]);
+  assert.match(download.suggestedFilename(), /^weir-audit-.*\.jsonl$/);
+  await page.done();
+});
+
+for (const { theme, language } of looks) {
+  test(`axe finds nothing, it fits 360 px and speaks one language, ${theme}, ${language}`, async () => {
+    for (const path of ['/admin/audit']) {
+      const page = await open(b, weir, { path, signedIn: true, theme, language });
+      await page.getByRole('table').first().waitFor();
+      await accessible(page, path);
+      if (language === 'ru') assert.deepEqual(await englishWords(page, /^(Weir|UTC|CSV)/), []);
+      await page.done();
+      const small = await open(b, weir, { path, signedIn: true, theme, language, size: 'small' });
+      await small.getByRole('heading', { level: 1 }).waitFor();
+      await fitsWidth(small);
+      await small.done();
+    }
+  });
+}
