@@ -136,6 +136,11 @@ poppler: ## install pdftotext for tests, if it is missing (Debian and derivative
 	@if command -v pdftotext >/dev/null; then exit 0; fi; \
 	$(call install-package,poppler-utils)
 
+.PHONY: openssl
+openssl: ## install openssl for tests, if it is missing (Debian and derivatives)
+	@if command -v openssl >/dev/null; then exit 0; fi; \
+	$(call install-package,openssl)
+
 # The pages show code for PHP with its extension curl, and the tests of the interface run it.
 .PHONY: php
 php: ## install PHP for tests, if it is missing (Debian and derivatives)
@@ -199,7 +204,7 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	@touch $@
 
 .PHONY: e2e-web
-e2e-web: build chromium python php poppler e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
+e2e-web: build chromium python php poppler openssl e2e/web/node_modules/.package-lock.json ## test the web interface in Chromium
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir npm test
 
 .PHONY: screens

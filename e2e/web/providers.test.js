@@ -1,15 +1,22 @@
 // The console: who may see it, and a provider from its address to the first call, a key that is refused, and another in its place.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { X509Certificate } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
+import { createServer as createSafeServer } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { promisify } from 'node:util';
 import { accessible, becomes, browser, demo, englishWords, fitsWidth, looks, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
 const right = 'the-key-that-is-taken-1234';
 const seen = [];
-/** A server that answers whoever has the right key. */
-const mill = createServer((req, res) => {
+/** Answers whoever has the right key. */
+const answerAll = (req, res) => {
   let body = '';
   req.on('data', (piece) => { body += piece; });
   req.on('end', () => {
@@ -27,7 +34,8 @@ const mill = createServer((req, res) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
     return res.end(chunk({ delta: { role: 'assistant', content: 'ok' }, finish_reason: null }) + chunk({ delta: {}, finish_reason: 'stop' }) + chunk(null, { usage }) + 'data: [DONE]\n\n');
   });
-});
+};
+const mill = createServer(answerAll);
 await new Promise((done) => { mill.listen(0, '127.0.0.1', done); });
 after(() => mill.close());
 
@@ -69,6 +77,28 @@ test('a server is added, its key is refused, and another makes it work', async (
   await becomes(async () => (await weir.call('/v1/chat/completions', { model: 'mill/small', messages: [{ role: 'user', content: 'Hi' }] })).status, 404);
   await page.getByRole('button', { name: 'Switch on' }).click();
   await page.getByText('serves 1 model').waitFor();
+  await page.done();
+});
+
+test('an authority that this machine does not trust is trusted for one provider', async () => {
+  const dir = await mkdtemp(join(tmpdir(), 'weir-e2e-ca-'));
+  after(() => rm(dir, { recursive: true, force: true }));
+  const [key, cert] = [join(dir, 'key.pem'), join(dir, 'cert.pem')];
+  await promisify(execFile)('openssl', ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-days', '2', '-subj', '/CN=Mill House CA', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert]);
+  const safe = createSafeServer({ key: await readFile(key), cert: await readFile(cert) }, answerAll);
+  await new Promise((done) => { safe.listen(0, '127.0.0.1', done); });
+  after(() => safe.close());
+  const page = await open(b, weir, { signedIn: true });
+  const manage = async (path, data) => assert.equal((await page.request.post(`${weir.url}/api/admin/${path}`, { headers: { origin: weir.url, 'x-weir': '1' }, data })).status(), 201);
+  await manage('providers', { id: 'safe', base_url: `https://127.0.0.1:${safe.address().port}/v1`, api_key: right });
+  await manage('endpoints', { provider: 'safe', model: 'safe/small', context_length: 8000, prices: { prompt: '0.5', completion: '1.5' } });
+  await page.goto(`${weir.url}/admin/providers/safe`);
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await page.getByText('This machine does not trust Mill House CA').first().waitFor();
+  await page.getByText(`SHA-256 ${new X509Certificate(await readFile(cert)).fingerprint256}`).waitFor();
+  await accessible(page);
+  await page.getByRole('button', { name: 'Trust it and test' }).click();
+  await page.getByText('safe/small answered').waitFor();
   await page.done();
 });
 

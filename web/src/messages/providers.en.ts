@@ -46,6 +46,11 @@ const messages = {
   wrong_request: 'It refuses an ordinary request',
   wrong_answer: 'It answers something else',
   wrong_provider: 'It cannot answer now',
+  trustTitle: 'This machine does not trust {authority}, which vouches for this server',
+  trustText:
+    'Weir can trust it for {provider} alone; nothing else on the machine changes. First compare the fingerprint with the one that the provider publishes.',
+  trustEnds: 'Valid until {date}',
+  trust: 'Trust it and test',
   whichKey: 'key {n}',
   switchOff: 'Switch off',
   switchOn: 'Switch on',

@@ -1,0 +1,18 @@
+/** What the parts of a provider's page share. */
+import type { Reply } from '../../api/client'
+import {
+  getAdminCatalog,
+  getAdminProvider,
+  listAdminEndpoints,
+  listAdminProviders,
+} from '../../api/operations'
+import { renew } from '../../api/query'
+
+export type Endpoint = Reply<'/api/admin/endpoints'>['data'][number]
+export type Test = Reply<'/api/admin/providers/{id}/test', 'post'>['data'][number]
+
+/** What a change of a provider makes old. */
+export const renewAll = () => renew(listAdminProviders, getAdminProvider, listAdminEndpoints, getAdminCatalog)
+
+/** An amount as it was typed, with a point. */
+export const amount = (text: string) => text.trim().replace(',', '.')

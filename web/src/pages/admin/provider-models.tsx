@@ -1,0 +1,194 @@
+/** What a provider sells, a new model of it, and the first call. */
+import { useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useAction } from '../../api/action'
+import { post } from '../../api/client'
+import { listAdminEndpoints } from '../../api/operations'
+import { availableQuery, queries, useMe } from '../../api/query'
+import { compare, decimal, perToken, ZERO } from '../../format'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { Field, Input } from '../../ui/field'
+import { LinkButton } from '../../ui/link'
+import { Dialog } from '../../ui/overlay'
+import { Panel } from '../../ui/page'
+import { Table } from '../../ui/table'
+import { toast, toastError } from '../../ui/toast'
+import { Price } from '../../ui/values'
+import { amount, renewAll, type Endpoint } from './provider-data'
+import type { Provider } from './providers'
+
+export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: boolean }) {
+  const t = useT('providers')
+  const { data, error, refetch } = useQuery(listAdminEndpoints({ query: { provider: p.id, limit: 200 } }))
+  const [adding, setAdding] = useState(false)
+  const price = (e: Endpoint, name: string) => perToken(e.pricing.base[name])
+  return (
+    <>
+      <Panel
+        title={t('models')}
+        flush
+        actions={
+          <>
+            {may && p.origin === 'database' && (
+              <Button small icon="plus" onClick={() => setAdding(true)}>
+                {t('addModel')}
+              </Button>
+            )}
+          </>
+        }
+      >
+        {!data && !error ? (
+          <SkeletonRows rows={4} />
+        ) : (
+          <Table<Endpoint>
+            main
+            caption={t('models')}
+            rows={data?.data}
+            rowKey={(e) => e.id}
+            error={error}
+            onRetry={() => void refetch()}
+            empty={<Empty title={t('noModels')}>{t('noModelsText')}</Empty>}
+            columns={[
+              {
+                key: 'model',
+                head: t('model'),
+                cell: (e) => (
+                  <span translate="no" className="break-all">
+                    {e.model}
+                  </span>
+                ),
+              },
+              {
+                key: 'source',
+                head: t('youPay'),
+                from: 'lg',
+                cell: (e) => (
+                  <span translate="no" className="text-small text-ink3">
+                    {e.pricing.source}
+                  </span>
+                ),
+              },
+              {
+                key: 'in',
+                head: t('inPrice'),
+                align: 'end',
+                cell: (e) => <Price bare value={price(e, 'prompt')} />,
+              },
+              {
+                key: 'out',
+                head: t('outPrice'),
+                align: 'end',
+                cell: (e) => <Price bare value={price(e, 'completion')} />,
+              },
+            ]}
+          />
+        )}
+      </Panel>
+      {p.models > 0 && <FirstCall tried={tried} />}
+      {adding && <NewModel p={p} onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+/** The playground, and something to pay with. */
+function FirstCall({ tried }: { tried: boolean }) {
+  const t = useT('providers')
+  const me = useMe()
+  const { data: available } = useQuery(availableQuery)
+  const empty = available !== undefined && available !== null && compare(decimal(available)!, ZERO) <= 0
+  const fill = useAction(
+    async () => {
+      await post('/api/admin/adjustments', {
+        body: {
+          user: me!.user!.id,
+          amount: '100',
+          reason: t('fillReason'),
+          reference: `first-call-${me!.user!.id}`,
+        },
+      })
+      await queries.invalidateQueries({ queryKey: availableQuery.queryKey })
+      toast(t('filled'))
+    },
+    { failed: toastError },
+  )
+  return (
+    <div className="flex flex-wrap gap-2">
+      <LinkButton to="/playground" look={tried ? 'main' : 'plain'} icon="play">
+        {t('firstCall')}
+      </LinkButton>
+      {empty && me?.user?.role === 'administrator' && (
+        <Button busy={fill.busy} onClick={() => fill.run()}>
+          {t('fill')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function NewModel({ p, onClose }: { p: Provider; onClose: () => void }) {
+  const t = useT('providers')
+  const c = useT('common')
+  const [v, set] = useState({ model: '', upstream_id: '', prompt: '', completion: '', context: '' })
+  const save = useAction(async () => {
+    await post('/api/admin/endpoints', {
+      body: {
+        provider: p.id,
+        model: v.model.trim(),
+        ...(v.upstream_id.trim() ? { upstream_id: v.upstream_id.trim() } : {}),
+        context_length: Number(v.context),
+        prices: { prompt: amount(v.prompt), completion: amount(v.completion) },
+      },
+    })
+    await renewAll()
+    toast(t('added', { what: v.model.trim() }))
+    onClose()
+  })
+  const input = (name: keyof typeof v, mode?: 'decimal' | 'numeric') => (
+    <Input
+      value={v[name]}
+      onChange={(e) => set({ ...v, [name]: e.target.value })}
+      inputMode={mode}
+      autoComplete="off"
+      spellCheck={false}
+    />
+  )
+  const error = save.except('model', 'upstream_id', 'context_length', 'prices.prompt', 'prices.completion')
+  return (
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('addModel')}
+      footer={
+        <>
+          <Button look="main" type="submit" form="new-model" busy={save.busy}>
+            {t('add')}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form id="new-model" onSubmit={save.submit} noValidate className="flex flex-col gap-4">
+        <Field label={t('modelId')} help={t('modelIdHelp')} error={save.at('model')}>
+          {input('model')}
+        </Field>
+        <Field label={t('upstreamId')} error={save.at('upstream_id')} optional>
+          {input('upstream_id')}
+        </Field>
+        <Field label={t('contextLength')} error={save.at('context_length')}>
+          {input('context', 'numeric')}
+        </Field>
+        <Field label={t('promptPrice')} error={save.at('prices.prompt')}>
+          {input('prompt', 'decimal')}
+        </Field>
+        <Field label={t('completionPrice')} error={save.at('prices.completion')}>
+          {input('completion', 'decimal')}
+        </Field>
+        {error !== null && <ErrorBox error={error} />}
+      </form>
+    </Dialog>
+  )
+}
