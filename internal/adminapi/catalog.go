@@ -3,6 +3,7 @@ package adminapi
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ import (
 type Editor interface {
 	Built(ctx context.Context) (*edit.Built, error)
 	Change(ctx context.Context, c edit.Change, by audit.Actor) (*edit.Built, error)
+	Put(ctx context.Context, p edit.Put, by audit.Actor) (*edit.Built, edit.Outcome, error)
+	PutRate(ctx context.Context, r rate.Record, only edit.Condition, by audit.Actor) (edit.Outcome, error)
 	History(ctx context.Context, before int64, count int) ([]edit.Entry, error)
 	Rates(ctx context.Context) ([]rate.Record, error)
 	SetRate(ctx context.Context, r rate.Record, by audit.Actor) error
@@ -201,6 +204,14 @@ type (
 	providerID struct {
 		ID string `json:"-" path:"id"` // of the provider
 	}
+	providerRemoval struct {
+		ID string `json:"-" path:"id"` // of the provider
+		Gone
+	}
+	endpointRemoval struct {
+		ID string `json:"-" path:"id"` // of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny
+		Gone
+	}
 	endpointID struct {
 		ID string `json:"-" path:"id"` // of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny
 	}
@@ -324,8 +335,8 @@ func (o catalogOperations) change(ctx context.Context, c *operation.Call, k edit
 	return b, change.ID, err
 }
 
-func (o catalogOperations) remove(ctx context.Context, c *operation.Call, k edit.Kind, id string) (operation.Deleted, error) {
-	_, err := o.Change(ctx, edit.Change{Kind: k, ID: id, Remove: true}, c.Actor)
+func (o catalogOperations) remove(ctx context.Context, c *operation.Call, k edit.Kind, id string, only *Gone) (operation.Deleted, error) {
+	_, err := o.Change(ctx, edit.Change{Kind: k, ID: id, Remove: true, Condition: only.condition()}, c.Actor)
 	return operation.Deleted{}, err
 }
 
@@ -340,7 +351,7 @@ func catalogRoutes(d Deps) []operation.Operation {
 			Method: "GET", Path: "/api/admin/catalog/history", ID: "getAdminHistory", Access: operation.Operating, Tag: "administration",
 			Summary: "List the changes at run time, newest first", Answer: "The changes",
 		}, o.history),
-	}, append(providerRoutes(o), endpointRoutes(o)...)...)
+	}, slices.Concat(providerRoutes(o), endpointRoutes(o), putRoutes(o))...)
 }
 
 func providerRoutes(o catalogOperations) []operation.Operation {
@@ -383,8 +394,8 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/admin/providers/{id}", ID: "removeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",
 			Summary: "Remove the database's row of a provider; a built-in one returns to its original state", Answer: "It is removed",
-		}, func(ctx context.Context, c *operation.Call, in *providerID) (operation.Deleted, error) {
-			return o.remove(ctx, c, edit.Provider, in.ID)
+		}, func(ctx context.Context, c *operation.Call, in *providerRemoval) (operation.Deleted, error) {
+			return o.remove(ctx, c, edit.Provider, in.ID, &in.Gone)
 		}),
 	}
 }
@@ -430,8 +441,8 @@ func endpointRoutes(o catalogOperations) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/admin/endpoints/{id}", ID: "removeAdminEndpoint", Access: operation.Administration, Fresh: true, Tag: "administration",
 			Summary: "Remove the database's row of an endpoint; a built-in one returns to its original state", Answer: "It is removed",
-		}, func(ctx context.Context, c *operation.Call, in *endpointID) (operation.Deleted, error) {
-			return o.remove(ctx, c, edit.Endpoint, in.ID)
+		}, func(ctx context.Context, c *operation.Call, in *endpointRemoval) (operation.Deleted, error) {
+			return o.remove(ctx, c, edit.Endpoint, in.ID, &in.Gone)
 		}),
 	}
 }

@@ -81,6 +81,17 @@ func At(d Declared, records []Record, now time.Time) (Effective, error) {
 	return e, err
 }
 
+// SetByHand returns the rate and the margin that an administrator has set and that are in effect, "" for what is not so.
+func SetByHand(records []Record, now time.Time) (rubPerUSD, margin string) {
+	if r := latest(records, now, func(r *Record) bool { return r.RubPerUSD != "" }); r != nil && r.Source == Manual {
+		rubPerUSD = r.RubPerUSD
+	}
+	if r := latest(records, now, func(r *Record) bool { return r.Margin != "" }); r != nil {
+		margin = r.Margin
+	}
+	return rubPerUSD, margin
+}
+
 // latest returns the record that took effect last and is not in the future; among equal ones the last set.
 func latest(records []Record, now time.Time, counts func(*Record) bool) *Record {
 	var found *Record

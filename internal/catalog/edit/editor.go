@@ -98,6 +98,7 @@ type Change struct {
 	Unset  []string // fields, or groups of fields, that are to be as if never written
 	Key    *string  // the provider's credential; "" takes it away
 	Remove bool     // deletes the row; nothing else is set
+	Condition
 }
 
 // tries is how often a change is decided again when others are faster.
@@ -121,11 +122,8 @@ func (e *Editor) History(ctx context.Context, before int64, count int) ([]Entry,
 // in the catalog, with fault.NotFound when the row does not exist, and with fault.Conflict for a row that exists already or that the
 // configuration owns.
 func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, error) {
-	if err := c.Set.check(c.Kind); err != nil {
+	if err := e.acceptable(c.Kind, c.Set); err != nil {
 		return nil, err
-	}
-	if name := c.Set["api_key_env"]; name != "" && e.only && !slices.Contains(e.variables, name) {
-		return nil, fault.Field("edit.Change", "api_key_env", "The variable %s is not among secrets.key_variables of the configuration. Add it there, run weir catalog on the machine of a node, or give api_key.", clip(name))
 	}
 	for _, name := range c.Unset {
 		if FieldType(c.Kind, name) == None && !IsGroup(c.Kind, name) {
@@ -134,10 +132,26 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 	}
 	var built *Built
 	err := e.commit(ctx, func(s *State) (commit *Commit, err error) {
-		commit, built, err = e.decide(s, &c)
+		if err := c.holds(c.Kind, c.ID, s.Row(c.Kind, c.ID)); err != nil {
+			return nil, err
+		}
+		if commit, built, err = e.decide(s, &c); c.Dry {
+			return nil, err
+		}
 		return commit, err
 	}, by)
 	return built, err
+}
+
+// acceptable checks what is to be set of a row by itself.
+func (e *Editor) acceptable(k Kind, set Spec) error {
+	if err := set.check(k); err != nil {
+		return err
+	}
+	if name := set["api_key_env"]; name != "" && e.only && !slices.Contains(e.variables, name) {
+		return fault.Field("edit.Change", "api_key_env", "The variable %s is not among secrets.key_variables of the configuration. Add it there, run weir catalog on the machine of a node, or give api_key.", clip(name))
+	}
+	return nil
 }
 
 // commit decides and stores, and repeats that when another change came first. decide returns nil when there is nothing to do.
@@ -253,7 +267,7 @@ func (e *Editor) row(s *State, before *Built, c *Change) (*Row, error) {
 	origin, where := e.origin(before, c.Kind, c.ID)
 	switch {
 	case origin == FromFile:
-		return nil, fault.Newf(fault.Conflict, "edit.Change", "The %s %q is declared at %s: change it there.", c.Kind, c.ID, where)
+		return nil, ofFile(c.Kind, c.ID, where)
 	case c.Create && origin == FromBuiltin:
 		return nil, fault.Newf(fault.Conflict, "edit.Change", "The %s %q is built in: change it instead of adding it.", c.Kind, c.ID)
 	case c.Create && old != nil:
@@ -269,6 +283,11 @@ func (e *Editor) row(s *State, before *Built, c *Change) (*Row, error) {
 		return &Row{Kind: c.Kind, ID: c.ID, Over: true}, nil
 	}
 	return nil, fault.Newf(fault.NotFound, "edit.Change", "There is no such %s.", c.Kind)
+}
+
+// ofFile refuses to change what the configuration declares.
+func ofFile(k Kind, id, where string) error {
+	return fault.Newf(fault.Conflict, "edit.Change", "The %s %q is declared at %s: change it there.", k, id, where)
 }
 
 func (e *Editor) origin(b *Built, k Kind, id string) (Origin, string) {
@@ -503,31 +522,38 @@ func (e *Editor) Rates(ctx context.Context) ([]rate.Record, error) {
 // SetRate records a rate, a margin or both, unless the last record has the same values. It fails with fault.Invalid for numbers out of
 // range or too large for some price, and with fault.Conflict for values that the configuration owns.
 func (e *Editor) SetRate(ctx context.Context, r rate.Record, by audit.Actor) error {
+	if err := e.settable(&r); err != nil {
+		return err
+	}
+	return e.commit(ctx, func(s *State) (*Commit, error) { return e.rateCommit(s, r, by) }, by)
+}
+
+// settable checks a record by itself.
+func (e *Editor) settable(r *rate.Record) error {
 	if err := r.Check(); err != nil {
 		return err
 	}
 	declared := e.builder.DeclaredRate()
-	if err := declared.Refuse(&r); err != nil {
-		return err
+	return declared.Refuse(r)
+}
+
+// rateCommit adds a record to a state; nil where it is the bank's that is there already.
+func (e *Editor) rateCommit(s *State, record rate.Record, by audit.Actor) (*Commit, error) {
+	record.At = e.now().UTC().Truncate(time.Microsecond)
+	record.Actor = by.Name
+	if record.From.IsZero() {
+		record.From = record.At
 	}
-	return e.commit(ctx, func(s *State) (*Commit, error) {
-		record := r
-		record.At = e.now().UTC().Truncate(time.Microsecond)
-		record.Actor = by.Name
-		if record.From.IsZero() {
-			record.From = record.At
-		}
-		record.From = record.From.UTC().Truncate(time.Microsecond)
-		if record.Source == rate.CBR && record.Same(rate.Last(s.Rates)) {
-			return nil, nil
-		}
-		after := State{Version: s.Version + 1, Rows: s.Rows, Rates: append(slices.Clone(s.Rates), record), Prices: s.Prices}
-		after.Rates[len(s.Rates)].From = record.At // whenever it begins, it must be possible
-		if _, err := e.builder.BuildCatalog(&after, false); err != nil {
-			return nil, err
-		}
-		return &Commit{Entry: Entry{Kind: Rate, Action: audit.RateSet, After: rateSpec(&record)}}, nil
-	}, by)
+	record.From = record.From.UTC().Truncate(time.Microsecond)
+	if record.Source == rate.CBR && record.Same(rate.Last(s.Rates)) {
+		return nil, nil
+	}
+	after := State{Version: s.Version + 1, Rows: s.Rows, Rates: append(slices.Clone(s.Rates), record), Prices: s.Prices}
+	after.Rates[len(s.Rates)].From = record.At // whenever it begins, it must be possible
+	if _, err := e.builder.BuildCatalog(&after, false); err != nil {
+		return nil, err
+	}
+	return &Commit{Entry: Entry{Kind: Rate, Action: audit.RateSet, After: rateSpec(&record)}}, nil
 }
 
 // rateSpec is a record as the history keeps it.

@@ -3005,7 +3005,11 @@ export interface paths {
         };
         /** Describe one provider */
         get: operations["getAdminProvider"];
-        put?: never;
+        /**
+         * Make a provider what the body says, whether or not it is there
+         * @description The body is the whole row of the database: a member that is missing or null is unset. Prices that no member has are those built in. Sent again, it changes nothing. A key stays where neither `api_key` nor `api_key_env` is given; `"api_key": null` takes it away.
+         */
+        put: operations["putAdminProvider"];
         post?: never;
         /** Remove the database's row of a provider; a built-in one returns to its original state */
         delete: operations["removeAdminProvider"];
@@ -3045,7 +3049,11 @@ export interface paths {
         };
         /** Describe one endpoint */
         get: operations["getAdminEndpoint"];
-        put?: never;
+        /**
+         * Make an endpoint what the body says, whether or not it is there
+         * @description The body is the whole row of the database: a member that is missing or null is unset. Prices that no member has are those built in. Sent again, it changes nothing.
+         */
+        put: operations["putAdminEndpoint"];
         post?: never;
         /** Remove the database's row of an endpoint; a built-in one returns to its original state */
         delete: operations["removeAdminEndpoint"];
@@ -3056,6 +3064,26 @@ export interface paths {
          * @description Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database.
          */
         patch: operations["changeAdminEndpoint"];
+        trace?: never;
+    };
+    "/api/admin/rates/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have the rate, the margin or both be what the body says, from now on
+         * @description What is so already is not set again. `version` is that of the newest record in the list of rates.
+         */
+        put: operations["putAdminRate"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/admin/providers/{id}/test": {
@@ -6914,7 +6942,7 @@ export interface components {
             user: components["schemas"]["UserRow"];
             key: components["schemas"]["KeyFound"];
         };
-        /** @description Says how many there were of what is deleted. */
+        /** @description Says under which conditions something is removed. */
         Gone: {
             deleted: number;
         };
@@ -8595,6 +8623,33 @@ export interface components {
             /** @description Authority vouches for the server's certificate, and this machine does not trust it. Trust it only if its fingerprint is the one that the provider publishes. */
             authority: components["schemas"]["Authority"] | null;
         };
+        /** @description Something as it is after it was put. */
+        PutAdminEndpoint: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["AdminEndpoint"];
+        };
+        /** @description Something as it is after it was put. */
+        PutAdminProvider: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["AdminProvider"];
+        };
+        /** @description Something as it is after it was put. */
+        PutRateInForce: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["RateInForce"];
+        };
         /** @description A model of a ranking. */
         RankedModel: {
             place: number;
@@ -8663,6 +8718,10 @@ export interface components {
              * @description When it takes effect, not in the past; without it, at once
              */
             from?: string | null;
+        };
+        RatePut: {
+            rate?: components["schemas"]["DecimalInput"];
+            margin?: components["schemas"]["DecimalInput"];
         };
         /** @description A rate or a margin that was set or fetched. */
         RateRecord: {
@@ -18075,9 +18134,70 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    putAdminProvider: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Mill",
+                 *       "base_url": "https://mill.example/v1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderChange"];
+            };
+        };
+        responses: {
+            /** @description The provider, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutAdminProvider"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     removeAdminProvider: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18292,9 +18412,75 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    putAdminEndpoint: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "context_length": 8000,
+                 *       "model": "mill/small",
+                 *       "price_usd": {
+                 *         "completion": "0.9",
+                 *         "prompt": "0.6"
+                 *       },
+                 *       "provider": "mill"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EndpointChange"];
+            };
+        };
+        responses: {
+            /** @description The endpoint, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutAdminEndpoint"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     removeAdminEndpoint: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18364,6 +18550,59 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["AdminEndpoint"];
                     };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAdminRate: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "margin": "0.15",
+                 *       "rate": "81.5"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RatePut"];
+            };
+        };
+        responses: {
+            /** @description The rate, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutRateInForce"];
                 };
             };
             400: components["responses"]["Error"];
