@@ -32,6 +32,7 @@ const (
 	PreviousNotFound
 	NoEndpoints
 	MethodNotAllowed
+	UpgradeRefused
 	RequestTimeout
 	PayloadTooLarge
 	HeaderTooLarge
@@ -76,6 +77,7 @@ var words = [kinds]string{
 	PreviousNotFound:     "previous_response_not_found",
 	NoEndpoints:          "no_endpoints",
 	MethodNotAllowed:     "method_not_allowed",
+	UpgradeRefused:       "upgrade_refused",
 	RequestTimeout:       "request_timeout",
 	PayloadTooLarge:      "payload_too_large",
 	HeaderTooLarge:       "header_too_large",

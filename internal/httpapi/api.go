@@ -327,6 +327,12 @@ func (x *request) serve() error {
 		}
 		return x.preflight()
 	}
+	if wantsSocket(x.r) {
+		if err := x.admitStray(); err != nil {
+			return err
+		}
+		return x.refuseSocket()
+	}
 	route, values, allow := x.table.find(x.r.Method, x.r.URL)
 	if x.concealed(route) {
 		route, allow = nil, nil
@@ -370,6 +376,20 @@ func (x *request) serve() error {
 func (x *request) concealed(route *Route) bool {
 	inner := route != nil && route.inner() || route == nil && strings.HasPrefix(x.r.URL.Path, "/api/admin/")
 	return inner && x.table == x.api.table && !x.api.cfg.AdminAPI && x.sessionToken() == ""
+}
+
+// wantsSocket reports whether a client asks to go on with a WebSocket on this connection.
+func wantsSocket(r *http.Request) bool {
+	return r.Method == http.MethodGet && r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
+}
+
+// refuseSocket says with the one status on which clients fall back to HTTP at once that there are no sockets. On others, 405 among them, Codex tries
+// again five times and longer each time (openai/codex#43353). The connection ends, because some clients send frames without waiting.
+func (x *request) refuseSocket() error {
+	h := x.w.Header()
+	h.Set("Connection", "close")
+	h.Set("Upgrade", "HTTP/1.1")
+	return fault.New(fault.UpgradeRefused, "httpapi.refuseSocket", "There is no WebSocket at "+x.askedFor()+": send the request over HTTP.")
 }
 
 // checkBodySize refuses by Content-Length, before a byte of the body was read.

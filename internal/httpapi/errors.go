@@ -36,6 +36,7 @@ var outcomes = map[fault.Kind]outcome{
 	fault.PreviousNotFound:     {"invalid_request_error", "invalid_prompt"},
 	fault.NoEndpoints:          {"not_found_error", "server_error"},
 	fault.MethodNotAllowed:     {"invalid_request_error", "invalid_prompt"},
+	fault.UpgradeRefused:       {"invalid_request_error", "invalid_prompt"},
 	fault.RequestTimeout:       {"timeout_error", "invalid_prompt"},
 	fault.PayloadTooLarge:      {"request_too_large", "invalid_prompt"},
 	fault.HeaderTooLarge:       {"invalid_request_error", "invalid_prompt"},

@@ -350,7 +350,7 @@ func appendGeminiModel(o *object, it *listing.Offer) {
 // geminiStatuses are the words of this style for statuses (google.rpc.Code); others are INTERNAL or, below 500, INVALID_ARGUMENT.
 var geminiStatuses = map[int]string{
 	http.StatusUnauthorized: "UNAUTHENTICATED", http.StatusPaymentRequired: "FAILED_PRECONDITION", http.StatusForbidden: "PERMISSION_DENIED", http.StatusNotFound: "NOT_FOUND",
-	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusConflict: "ABORTED", http.StatusRequestedRangeNotSatisfiable: "OUT_OF_RANGE",
+	http.StatusMethodNotAllowed: "UNIMPLEMENTED", http.StatusUpgradeRequired: "UNIMPLEMENTED", http.StatusRequestTimeout: "DEADLINE_EXCEEDED", http.StatusConflict: "ABORTED", http.StatusRequestedRangeNotSatisfiable: "OUT_OF_RANGE",
 	http.StatusTooManyRequests: "RESOURCE_EXHAUSTED", httpserver.StatusClientGone: "CANCELLED", http.StatusBadGateway: "UNAVAILABLE", http.StatusServiceUnavailable: "UNAVAILABLE",
 	http.StatusGatewayTimeout: "DEADLINE_EXCEEDED",
 }

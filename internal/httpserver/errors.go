@@ -36,6 +36,7 @@ var statuses = map[fault.Kind]int{
 	fault.PreviousNotFound:     400,
 	fault.NoEndpoints:          404,
 	fault.MethodNotAllowed:     405,
+	fault.UpgradeRefused:       426,
 	fault.RequestTimeout:       408,
 	fault.PayloadTooLarge:      413,
 	fault.HeaderTooLarge:       431,
