@@ -141,9 +141,9 @@ func (p paymentOperations) rule(ctx context.Context, user string) (*AutoTopUp, e
 
 func (p paymentOperations) settings() *PaySettings {
 	c := p.Config()
-	s := &PaySettings{Provider: p.Provider(), Test: c.Test, Min: c.Least, Max: c.Most, Amounts: c.Amounts, EmailRequired: c.Receipts}
-	if c.Auto {
-		s.MaxMonthlyCap = &c.AutoCap
+	s := &PaySettings{Provider: p.Provider(), Test: c.Test, Min: c.Min, Max: c.Max, Amounts: c.Amounts, EmailRequired: c.Receipts}
+	if c.Auto.Enabled {
+		s.MaxMonthlyCap = &c.Auto.MaxCap
 	}
 	return s
 }

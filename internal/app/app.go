@@ -242,18 +242,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.history.Start()
 	g.videos.Start() // after the listener: events contain the gateway's address
-	payments, err := g.makePayments()
-	if err != nil {
-		return g, err
-	}
+	payments := g.makePayments()
 	invoices, err := g.makeInvoices()
 	if err != nil {
 		return g, err
 	}
-	notices, err := g.makeNotices()
-	if err != nil {
-		return g, err
-	}
+	notices := g.makeNotices()
 	presets := preset.NewManager(g.store.Pages, now)
 	g.hints = g.hearer(verifier, presets, ownKeys)
 	pages, err := g.pages()
@@ -270,7 +264,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Catalog: g.catalog.Load, Stats: g.health, Health: g.health, Hours: g.hours, Ranks: g.rankings, Status: cfg.Web.Status, Rankings: cfg.Web.Rankings,
 	})
 	events := g.pageEvents(reports, keys)
-	notifyFrom, err := cfg.Payments.Networks()
+	notifyFrom, err := config.Networks(cfg.Payments.YooKassa.NotifyFrom)
 	if err != nil {
 		return g, err
 	}

@@ -20,16 +20,9 @@ import (
 func openFiles(cfg *config.Config) (contents, error) {
 	b := &cfg.Batch
 	if b.Keep == config.KeepS3 {
-		return s3.Open(s3Config(&b.S3, 4*config.Size(b.MaxFileBytes))) // results are larger
+		return s3.Open(b.S3.For(4 * b.MaxFileBytes)) // results are larger
 	}
 	return folder.Open(cfg.FileFolder(), int64(b.MinFreeBytes))
-}
-
-func s3Config(c *config.S3, largest config.Size) s3.Config {
-	return s3.Config{
-		Endpoint: c.Endpoint, Region: c.Region, Bucket: c.Bucket, Prefix: c.Prefix, AccessKey: c.AccessKey.Reveal(),
-		SecretKey: c.SecretKey.Reveal(), Session: c.SessionToken.Reveal(), VirtualHost: c.VirtualHost, PartBytes: c.PartFor(largest),
-	}
 }
 
 // makeBatches makes the service that keeps files and runs batches: new ones, and those that an earlier process or another node has left.

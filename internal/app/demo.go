@@ -20,6 +20,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/rawjson"
+	"weir/internal/secret"
 	"weir/internal/sim"
 )
 
@@ -95,9 +96,9 @@ func demoPayments(cfg *config.Config, shop string) {
 	if shop == "" || p.Provider != "" {
 		return
 	}
-	p.Provider, p.AutoTopUp.Enabled, p.Poll = "yookassa", true, time.Second
+	p.Provider, p.Auto.Enabled, p.Poll = "yookassa", true, time.Second
 	y := &p.YooKassa
-	y.ShopID, y.SecretKey, y.Test, y.BaseURL, y.NotifyFrom = sim.PayShop, config.NewSecret(sim.PaySecret), true, shop, []string{"127.0.0.0/8", "::1"}
+	y.ShopID, y.SecretKey, y.Test, y.BaseURL, y.NotifyFrom = sim.PayShop, secret.New(sim.PaySecret), true, shop, []string{"127.0.0.0/8", "::1"}
 }
 
 func listenDemo(address string) (net.Listener, error) {

@@ -13,6 +13,7 @@ import (
 	"weir/internal/app/apptest"
 	"weir/internal/certificate/certificatetest"
 	"weir/internal/config"
+	"weir/internal/secret"
 	"weir/internal/sim"
 	"weir/internal/store/sqlite/sqlitetest"
 )
@@ -31,7 +32,7 @@ func clinic(t *testing.T, change func(*config.Config)) config.Config {
 	if err := os.Chmod(cfg.DataDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "http://" + listener.Addr().String() + "/v1", APIKey: config.NewSecret("x"),
+	cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "http://" + listener.Addr().String() + "/v1", APIKey: secret.New("x"),
 		Models: []config.Offer{{ID: "a/chat", UpstreamID: "chat", Prices: config.Prices{Prompt: "1", Completion: "1"}}}}}
 	o, err := app.OpenAdmin(t.Context(), cfg, true)
 	if err != nil {
@@ -113,8 +114,8 @@ func TestDoctorFinds(t *testing.T) {
 		{"operators on every network", func(c *config.Config) { c.Server.AdminListen = ":9091" }, "operators", app.Weak, "without a key"},
 		{"no operators' listener", func(c *config.Config) { c.Server.AdminListen = config.Off }, "operators", app.Weak, "is off"},
 		{"a mail server that is away", func(c *config.Config) { c.Mail.Host, c.Mail.Port = "127.0.0.1", 1 }, "mail", app.Bad, "no connection to 127.0.0.1:1"},
-		{"a receiver of traces that is away", func(c *config.Config) { c.Tracing.Endpoint = "http://127.0.0.1:1/v1/traces" }, "traces", app.Bad, "no connection to 127.0.0.1:1"},
-		{"a receiver of traces", func(c *config.Config) { c.Tracing.Endpoint = c.Providers[0].BaseURL }, "traces", app.Good, "answers in"},
+		{"a receiver of traces that is away", func(c *config.Config) { c.Tracing.Receiver.URL = "http://127.0.0.1:1/v1/traces" }, "traces", app.Bad, "no connection to 127.0.0.1:1"},
+		{"a receiver of traces", func(c *config.Config) { c.Tracing.Receiver.URL = c.Providers[0].BaseURL }, "traces", app.Good, "answers in"},
 		{"a folder for videos that is not there", func(c *config.Config) { c.Video.Keep, c.Video.Folder = config.KeepFolder, c.DataDir+"/none" }, "videos", app.Bad, "no such file"},
 		{"a folder for files", func(c *config.Config) { c.Batch.Keep, c.Batch.Folder = config.KeepFolder, c.DataDir }, "files", app.Good, "can be written"},
 		{"a bucket that is away", func(c *config.Config) { c.Video.Keep, c.Video.S3.Endpoint = config.KeepS3, "https://127.0.0.1:1" }, "videos", app.Bad, "no connection to 127.0.0.1:1"},
@@ -129,7 +130,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"models without a longest answer", nil, "provider hut", app.Weak, "no max_output"},
 		{"old prices", func(c *config.Config) {
 			c.Builtin.All, c.PriceLists.StaleAfter = true, time.Nanosecond
-			c.Providers = append(c.Providers, config.Provider{ID: "openai", APIKey: config.NewSecret("x"), BaseURL: c.Providers[0].BaseURL})
+			c.Providers = append(c.Providers, config.Provider{ID: "openai", APIKey: secret.New("x"), BaseURL: c.Providers[0].BaseURL})
 		},
 			"prices", app.Weak, "days old"},
 	}

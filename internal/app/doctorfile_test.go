@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"weir/internal/app"
-	"weir/internal/config"
+	"weir/internal/secret"
 )
 
 // A file with secrets that others can read is found, one without them is not.
@@ -24,7 +24,7 @@ func TestDoctorReadsTheFile(t *testing.T) {
 		{"secret-of-the-provider", 0o644, app.Weak}, {"secret-of-the-provider", 0o600, app.Good}, {"nothing", 0o644, app.Good},
 	} {
 		cfg := clinic(t, nil)
-		cfg.Mail.Password = config.NewSecret("secret-of-the-provider")
+		cfg.Mail.Password = secret.New("secret-of-the-provider")
 		path := filepath.Join(t.TempDir(), "weir.yaml")
 		if err := os.WriteFile(path, []byte(c.text), c.mode); err != nil {
 			t.Fatal(err)

@@ -154,10 +154,10 @@ func (d *Doctor) operators() {
 // services connects to what is configured besides providers.
 func (d *Doctor) services(ctx context.Context) {
 	if m := &d.cfg.Mail; m.Host != "" {
-		d.connect(ctx, "mail", net.JoinHostPort(m.Host, strconv.FormatInt(m.Port, 10)), "check mail.host, mail.port and the firewall: links to people and notifications are not sent")
+		d.connect(ctx, "mail", net.JoinHostPort(m.Host, strconv.Itoa(m.Port)), "check mail.host, mail.port and the firewall: links to people and notifications are not sent")
 	}
-	if t := &d.cfg.Tracing; t.Endpoint != "" {
-		d.connect(ctx, "traces", hostPort(t.Endpoint), "check tracing.endpoint: spans are dropped, and calls go on")
+	if t := &d.cfg.Tracing.Receiver; t.URL != "" {
+		d.connect(ctx, "traces", hostPort(t.URL), "check tracing.endpoint: spans are dropped, and calls go on")
 	}
 	for _, s3 := range []struct{ part, keep, endpoint string }{
 		{"videos", d.cfg.Video.Keep, d.cfg.Video.S3.Endpoint}, {"files", d.cfg.Batch.Keep, d.cfg.Batch.S3.Endpoint},

@@ -39,7 +39,7 @@ func openExports(cfg *config.Config) (interface {
 	io.Closer
 }, error) {
 	if cfg.Export.Keep == config.KeepS3 {
-		return s3.Open(s3Config(&cfg.Export.S3, 0))
+		return s3.Open(cfg.Export.S3)
 	}
 	return export.OpenDir(cfg.ExportFolder())
 }

@@ -15,6 +15,7 @@ import (
 	"weir/internal/config"
 	"weir/internal/httpapi"
 	"weir/internal/relay"
+	"weir/internal/secret"
 )
 
 // canary is a secret or private text that must not appear where it does not belong.
@@ -118,7 +119,7 @@ func startTattling(t *testing.T) *apptest.Gateway {
 	provider := tattler(t)
 	return apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen, s.Log.Level = "127.0.0.1:0", "debug"
-		s.Config.Providers = []config.Provider{{ID: "tattler", Name: "Tattler", BaseURL: provider, APIKey: config.NewSecret(canaries["provider's key"].text)}}
+		s.Config.Providers = []config.Provider{{ID: "tattler", Name: "Tattler", BaseURL: provider, APIKey: secret.New(canaries["provider's key"].text)}}
 		for _, model := range []string{"json", "html", "stream", "fine"} {
 			s.Config.Providers[0].Models = append(s.Config.Providers[0].Models, config.Offer{ID: "tattle/" + model, UpstreamID: model, ContextLength: 100_000, MaxOutput: 1000,
 				Prices: config.Prices{Prompt: "0.1", Completion: "0.4"}})

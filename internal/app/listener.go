@@ -12,9 +12,9 @@ func httpConfig(cfg config.Config) (c httpapi.Config, err error) {
 	c.KeyRates, c.UserRates, c.FreeRates = cfg.Keys.RateLimits, cfg.Keys.AccountRateLimits, cfg.Keys.FreeModels
 	c.Status, c.Rankings, c.Strict = cfg.Web.Status, cfg.Web.Rankings, cfg.Keys.StrictSchema
 	c.MemoryLimit, _ = memoryLimit(cfg.Runtime.MemoryLimit)
-	if c.TraceTrust, err = cfg.Tracing.Networks(); err != nil {
+	if c.TraceTrust, err = config.Networks(cfg.Tracing.Calls.TrustFrom); err != nil {
 		return c, err
 	}
-	c.TrustedProxies, err = cfg.Server.Prefixes()
+	c.TrustedProxies, err = config.Networks(cfg.Server.TrustedProxies)
 	return c, err
 }

@@ -259,7 +259,7 @@ func (o *Admin) Editor(cfg config.Config) (*edit.Editor, error) {
 		return nil, err
 	}
 	o.webhooks = webhook.NewSecrets(o.Store.Notices, func() *seal.Ring { return ring }, time.Now)
-	o.ownKeys = ownkey.NewManager(o.Store.Accounts, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys.Manager())
+	o.ownKeys = ownkey.NewManager(o.Store.Accounts, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys)
 	return edit.NewEditor(o.Store.Catalog, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store.Catalog}, ring, time.Now, nil), nil
 }
 

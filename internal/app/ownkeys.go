@@ -13,7 +13,7 @@ import (
 
 // makeOwnKeys makes what keeps people's own keys of providers.
 func (g *Gateway) makeOwnKeys(ring *seal.Ring) *ownkey.Manager {
-	return ownkey.NewManager(g.store.Accounts, func() *seal.Ring { return ring }, g.clock, g.cfg.OwnKeys.Manager())
+	return ownkey.NewManager(g.store.Accounts, func() *seal.Ring { return ring }, g.clock, g.cfg.OwnKeys)
 }
 
 // keyTrialFor bounds how long a test of a key waits for its provider.

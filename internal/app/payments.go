@@ -2,7 +2,7 @@ package app
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -14,62 +14,39 @@ import (
 )
 
 // newPayments makes what takes payments; nil when nothing is configured.
-func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease func(context.Context, string) error) (*payment.Service, error) {
+func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease func(context.Context, string) error) *payment.Service {
 	if c.Provider == "" {
-		return nil, nil //nolint:nilnil // the configuration has no payments
+		return nil
 	}
-	y := &c.YooKassa
-	shop := yookassa.Config{BaseURL: y.BaseURL, ShopID: y.ShopID, SecretKey: y.SecretKey.Reveal()}
-	if r := &y.Receipt; r.Send {
-		shop.Receipt = &yookassa.Receipt{Description: r.Description, VATCode: int(r.VATCode), TaxSystem: int(r.TaxSystem), PaymentSubject: r.PaymentSubject, PaymentMode: r.PaymentMode}
-	}
-	cfg := payment.Config{
-		Now: time.Now, Open: int(c.MaxOpen), Test: y.Test, Receipts: y.Receipt.Send, Auto: c.AutoTopUp.Enabled, Description: c.Description, Every: c.Poll, Unlease: unlease,
-		Report: func(what, id string, err error) {
-			if err != nil {
-				log.Warn(what, "id", id, "error", err)
-				return
-			}
-			log.Warn(what, "id", id)
-		},
-	}
-	var err error
-	for _, a := range []struct {
-		text string
-		to   *money.Nano
-	}{{string(c.Min), &cfg.Least}, {string(c.Max), &cfg.Most}, {string(c.AutoTopUp.MaxMonthlyCap), &cfg.AutoCap}} {
-		if *a.to, err = money.Parse(a.text); err != nil {
-			return nil, err
-		}
-	}
-	for _, text := range c.Amounts {
-		n, err := money.Parse(text)
+	cfg := c.Config
+	cfg.Now, cfg.Test, cfg.Receipts, cfg.Unlease = time.Now, c.YooKassa.Test, c.YooKassa.Receipt.Send, unlease
+	cfg.Report = func(what, id string, err error) {
 		if err != nil {
-			return nil, err
+			log.Warn(what, "id", id, "error", err)
+			return
 		}
-		cfg.Amounts = append(cfg.Amounts, n)
+		log.Warn(what, "id", id)
 	}
-	return payment.NewService(s, yookassa.New(shop), cfg), nil
+	return payment.NewService(s, yookassa.New(c.YooKassa), cfg)
 }
 
 // makePayments makes and starts what takes payments; nil when nothing is configured.
-func (g *Gateway) makePayments() (*payment.Service, error) {
-	s, err := newPayments(g.store.Payments, &g.cfg.Payments, g.slog, g.book.Unlease)
-	if err != nil || s == nil {
-		return nil, err
+func (g *Gateway) makePayments() *payment.Service {
+	s := newPayments(g.store.Payments, &g.cfg.Payments, g.slog, g.book.Unlease)
+	if s != nil {
+		s.Start()
+		g.onClose(func(context.Context) { s.Stop() })
 	}
-	s.Start()
-	g.onClose(func(context.Context) { s.Stop() })
-	return s, nil
+	return s
 }
 
 // payments makes what takes payments, for commands.
 func (o *Admin) payments() (*payment.Service, error) {
-	s, err := newPayments(o.Store.Payments, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
-	if err == nil && s == nil {
-		err = fmt.Errorf("no payment provider is configured; set payments.provider, see docs/payments.md")
+	s := newPayments(o.Store.Payments, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
+	if s == nil {
+		return nil, errors.New("no payment provider is configured; set payments.provider, see docs/payments.md")
 	}
-	return s, err
+	return s, nil
 }
 
 // Payments lists payments, the newest first.

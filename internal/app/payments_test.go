@@ -21,6 +21,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/payment"
 	"weir/internal/payment/yookassa"
+	"weir/internal/secret"
 	"weir/internal/sim/pay"
 	"weir/internal/store"
 	"weir/internal/store/sqlite"
@@ -104,11 +105,11 @@ func (m mortal) UpdateRefund(ctx context.Context, id string, now time.Time, f fu
 
 // start begins a process.
 func (t *till) start() {
-	shop := yookassa.New(yookassa.Config{BaseURL: "http://shop/v3", ShopID: "100500", SecretKey: "test_secret", HTTP: t,
-		Receipt: &yookassa.Receipt{Description: "Top-up", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"}})
+	shop := yookassa.New(yookassa.Config{BaseURL: "http://shop/v3", ShopID: "100500", SecretKey: secret.New("test_secret"), HTTP: t,
+		Receipt: yookassa.Receipt{Send: true, Description: "Top-up", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"}})
 	t.lives = -1
 	t.service = payment.NewService(mortal{t.store.Payments, t}, shop, payment.Config{
-		Now: func() time.Time { return t.now }, Least: 10 * money.Ruble, Most: 100_000 * money.Ruble, Open: 5, Test: true, Receipts: true, Auto: true, AutoCap: 10_000 * money.Ruble, Description: "Top-up",
+		Now: func() time.Time { return t.now }, Min: 10 * money.Ruble, Max: 100_000 * money.Ruble, MaxOpen: 5, Test: true, Receipts: true, Auto: payment.AutoConfig{Enabled: true, MaxCap: 10_000 * money.Ruble}, Description: "Top-up",
 	})
 }
 

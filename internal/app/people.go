@@ -15,7 +15,6 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/auth"
-	"weir/internal/config"
 	"weir/internal/fetch"
 	"weir/internal/loop"
 	"weir/internal/mail"
@@ -26,7 +25,7 @@ import (
 func (g *Gateway) makePeople(keys auth.Keys, f *fetch.Client) (*auth.Manager, error) {
 	var mailer auth.Mailer // nil without a server
 	if m := &g.cfg.Mail; m.Host != "" {
-		sender, err := mail.New(mailConfig(m, g.publicURL), g.slog, time.Now)
+		sender, err := mail.New(mailTo(*m, g.publicURL), g.slog, time.Now)
 		if err != nil {
 			return nil, err
 		}
@@ -34,9 +33,9 @@ func (g *Gateway) makePeople(keys auth.Keys, f *fetch.Client) (*auth.Manager, er
 		g.onClose(func(context.Context) { sender.Stop() })
 		mailer, g.mail = sender, sender
 	}
-	people := auth.NewManager(g.store.People, keys, mailer, time.Now, signIn(&g.cfg))
-	if len(g.cfg.SignIn.Providers) > 0 {
-		people.AllowElsewhere(elsewhere(&g.cfg.SignIn, f))
+	people := auth.NewManager(g.store.People, keys, mailer, time.Now, g.cfg.SignIn.Config)
+	if all := g.cfg.SignIn.Providers; len(all) > 0 { // none is asked before somebody wants to sign in there
+		people.AllowElsewhere(oidc.New(all, func(issuer string) http.RoundTripper { return f.Transport(issuer, maxProviderAnswer) }, time.Now))
 	}
 	g.keep(loop.Every(sweepPeopleEvery, func(ctx context.Context) {
 		for more := true; more && ctx.Err() == nil; {
@@ -50,30 +49,12 @@ func (g *Gateway) makePeople(keys auth.Keys, f *fetch.Client) (*auth.Manager, er
 	return people, nil
 }
 
-// elsewhere makes the other providers at which people sign in. None is asked before somebody wants to.
-func elsewhere(s *config.SignIn, f *fetch.Client) *oidc.Client {
-	var all []oidc.Provider
-	for i := range s.Providers {
-		p := &s.Providers[i]
-		all = append(all, oidc.Provider{
-			Provider: auth.Provider{ID: p.ID, Name: p.Name, Issuer: p.Issuer, Domains: p.Domains, SignUp: p.SignUp, TrustEmail: p.TrustEmail},
-			ClientID: p.ClientID, ClientSecret: p.ClientSecret.Reveal(), Scopes: p.Scopes, EmailClaim: p.EmailClaim,
-		})
-	}
-	return oidc.New(all, func(issuer string) http.RoundTripper { return f.Transport(issuer, maxProviderAnswer) }, time.Now)
-}
-
 const maxProviderAnswer = 1 << 20 // bytes; the largest are lists of keys
 
 const (
 	sweepPeopleEvery = 10 * time.Minute
 	sweepPeopleAt    = 1000 // sessions, and links, of one transaction
 )
-
-func signIn(cfg *config.Config) auth.Config {
-	s := &cfg.SignIn
-	return auth.Config{SignUp: auth.SignUp(s.SignUp), Idle: s.SessionIdle, Longest: s.SessionMax, NoPassword: !s.Passwords}
-}
 
 // setupFile keeps the link that makes the first administrator, in the data directory.
 const setupFile = "setup-link"
@@ -103,7 +84,7 @@ func (g *Gateway) offerSetup(ctx context.Context) {
 
 // people makes a manager for commands. It sends no mail: commands print their links, and may send them.
 func (o *Admin) people() *auth.Manager {
-	c := signIn(&o.cfg)
+	c := o.cfg.SignIn.Config
 	if c.SignUp == auth.Closed {
 		c.SignUp = auth.ByInvite // who runs commands decides
 	}
@@ -152,15 +133,17 @@ func (o *Admin) mail(ctx context.Context, m auth.Mail) error {
 	if o.cfg.Mail.Password.Missing() {
 		return errors.New("the password of the mail server (mail.password) is not there")
 	}
-	sender, err := mail.New(mailConfig(&o.cfg.Mail, func() string { return o.link("") }), slog.New(slog.DiscardHandler), time.Now)
+	sender, err := mail.New(mailTo(o.cfg.Mail, func() string { return o.link("") }), slog.New(slog.DiscardHandler), time.Now)
 	if err != nil {
 		return err
 	}
 	return sender.SendNow(ctx, m)
 }
 
-func mailConfig(m *config.Mail, base func() string) mail.Config {
-	return mail.Config{Host: m.Host, Port: int(m.Port), Encryption: m.Encryption, Username: m.Username, Password: m.Password.Reveal(), From: m.From, BaseURL: base}
+// mailTo is the configuration of a mail server for mails whose links begin with base.
+func mailTo(c mail.Config, base func() string) mail.Config {
+	c.BaseURL = base
+	return c
 }
 
 // ResetLink makes a link with which a user chooses a new password.

@@ -23,12 +23,9 @@ import (
 
 // updaterOf makes the updater of the configuration's price lists.
 func updaterOf(cfg *config.Config, store update.Store) *update.Updater {
-	p := &cfg.PriceLists
-	return update.New(update.Config{
-		Dir: cfg.PriceDir(), Store: store, Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
-		Lists:  update.Lists{ModelsDev: p.ModelsDev, LiteLLM: p.LiteLLM, Portkey: p.Portkey, GenAI: p.GenAIPrices},
-		Bounds: update.Bounds{Drop: p.MaxDrop.Fraction(), Rise: p.MaxRise.Fraction(), Gone: p.MaxGone.Fraction(), New: p.MaxNew.Fraction()},
-	})
+	c := cfg.PriceLists
+	c.Dir, c.Store, c.Now = cfg.PriceDir(), store, time.Now
+	return update.New(c)
 }
 
 // priceStore keeps published lists with the ledger, so that all nodes charge by the same one.
@@ -236,7 +233,7 @@ func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
 	u := updaterOf(&g.cfg, &priceStore{store: g.store.Catalog, editor: edit.NewEditor(g.store.Catalog, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
 	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
-		updatePrices(ctx, u, p.Publish == "within_bounds", g.slog)
+		updatePrices(ctx, u, p.Publish == update.WithinBounds, g.slog)
 		return p.Every
 	})
 }

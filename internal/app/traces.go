@@ -19,33 +19,30 @@ const tracesGrace = 3 * time.Second
 
 // makeTraces makes the tracer of calls, nil when the configuration has no receiver.
 func (g *Gateway) makeTraces(metrics *httpapi.Metrics, version string) *trace.Tracer {
-	c := &g.cfg.Tracing
-	if c.Endpoint == "" {
+	c, calls := g.cfg.Tracing.Receiver, g.cfg.Tracing.Calls
+	if c.URL == "" {
 		return nil
 	}
-	to := otlp.New(otlp.Config{
-		URL: c.Endpoint, Headers: c.Fields(), Service: c.Service, Version: version, Instance: g.book.Node(), Queue: int(c.Queue()), Timeout: c.Timeout, Every: time.Second,
-		Redact: g.redactor.Redact,
-		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, TLSHandshakeTimeout: c.Timeout, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
-		},
-		Report: func(err error) {
-			if err != nil {
-				g.slog.Warn("traces are not delivered", "error", err)
-				return
-			}
-			g.slog.Info("traces are delivered again")
-		},
-	})
+	c.Queue, c.Version, c.Instance, c.Every, c.Redact = g.cfg.Tracing.Queue(), version, g.book.Node(), time.Second, g.redactor.Redact
+	c.Transport = &http.Transport{
+		DialContext: (&net.Dialer{Timeout: c.Timeout}).DialContext, TLSHandshakeTimeout: c.Timeout, ForceAttemptHTTP2: true, MaxIdleConns: 2, IdleConnTimeout: time.Minute,
+	}
+	c.Report = func(err error) {
+		if err != nil {
+			g.slog.Warn("traces are not delivered", "error", err)
+			return
+		}
+		g.slog.Info("traces are delivered again")
+	}
+	to := otlp.New(c)
 	metrics.WatchSpans(otlp.Results[:], func(r int) int64 { return to.Count(otlp.Result(r)) })
 	to.Start()
 	g.onClose(within(tracesGrace, to.Close))
-	kept := 0
-	if c.Content {
-		kept = int(c.ContentBytes)
-		g.slog.Warn("traces have prompts and answers: tracing.content is on", "endpoint", c.Endpoint)
+	if calls.Content {
+		g.slog.Warn("traces have prompts and answers: tracing.content is on", "endpoint", c.URL)
 	}
-	return trace.New(trace.Config{Ratio: c.Share(), PassTo: c.PassTo, Bytes: kept, Rand: rand.Uint64}, to)
+	calls.Rand = rand.Uint64
+	return trace.New(calls, to)
 }
 
 // tracesOf is the tracer as the API takes it: nil for none.

@@ -22,7 +22,7 @@ const clientTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 func traced(receiver string, change ...func(*config.Tracing)) func(*apptest.Setup) {
 	return func(s *apptest.Setup) {
-		s.Config.Tracing.Endpoint, s.Config.Tracing.Ratio = receiver, "1"
+		s.Config.Tracing.Receiver.URL, s.Config.Tracing.Calls.Ratio = receiver, 1
 		for _, f := range change {
 			f(&s.Config.Tracing)
 		}
@@ -121,7 +121,7 @@ func TestTracesOfCalls(t *testing.T) {
 func TestTracesWithContent(t *testing.T) {
 	t.Parallel()
 	receiver := otlptest.Start(t, nil)
-	gw := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Content, c.ContentBytes = true, 1024 }))
+	gw := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Calls.Content, c.Calls.ContentBytes = true, 1024 }))
 	account := gw.NewAccount(t)
 	for _, stream := range []bool{false, true} {
 		body := chat("test/next", map[string]any{"stream": stream})
@@ -150,9 +150,9 @@ func TestTracesWithContent(t *testing.T) {
 func TestTracesOfClients(t *testing.T) {
 	t.Parallel()
 	receiver := otlptest.Start(t, nil)
-	trusted := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.TrustFrom, c.Ratio = []string{"127.0.0.0/8"}, "0" })).NewAccount(t)
+	trusted := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Calls.TrustFrom, c.Calls.Ratio = []string{"127.0.0.0/8"}, 0 })).NewAccount(t)
 	all := apptest.StartGateway(t, traced(receiver.URL)).NewAccount(t)
-	none := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Ratio = "0" })).NewAccount(t)
+	none := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Calls.Ratio = 0 })).NewAccount(t)
 	body, _ := json.Marshal(chat("test/next", nil))
 	send := func(a *apptest.Account, flags string) *apptest.Answer {
 		return a.Send(t, http.MethodPost, "/v1/chat/completions", body, map[string]string{"Traceparent": "00-" + clientTrace + "-00f067aa0ba902b7-" + flags})
@@ -192,7 +192,7 @@ func TestTracesPassedOn(t *testing.T) {
 	}))
 	t.Cleanup(provider.Close)
 	receiver := otlptest.Start(t, nil)
-	gw := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.PassTo = []string{"own"} }), func(s *apptest.Setup) {
+	gw := apptest.StartGateway(t, traced(receiver.URL, func(c *config.Tracing) { c.Calls.PassTo = []string{"own"} }), func(s *apptest.Setup) {
 		for _, id := range []string{"own", "foreign"} {
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: id, Name: id, Dialect: "openai", BaseURL: provider.URL + "/" + id})
 			s.Offers = append(s.Offers, apptest.OfferOf(t, id, id+"/m", "m"))
@@ -229,7 +229,7 @@ func TestTracesThatNobodyTakes(t *testing.T) {
 	for name, url := range map[string]string{"silent": silent.URL, "dead": "http://127.0.0.1:1/v1/traces", "rubbish": rubbish.URL} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gw := apptest.StartGateway(t, traced(url, func(c *config.Tracing) { c.QueueBytes = 64 << 10 }), func(s *apptest.Setup) { s.Server.AdminListen = "127.0.0.1:0" })
+			gw := apptest.StartGateway(t, traced(url, func(c *config.Tracing) { c.Receiver.Queue = 64 << 10 }), func(s *apptest.Setup) { s.Server.AdminListen = "127.0.0.1:0" })
 			account := gw.NewAccount(t)
 			const calls = 100
 			for i := range calls {

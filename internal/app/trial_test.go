@@ -17,6 +17,7 @@ import (
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/secret"
 	"weir/internal/sim"
 )
 
@@ -81,9 +82,9 @@ func TestProvidersAreTested(t *testing.T) {
 		{"nobody listens", config.Provider{BaseURL: "http://" + refusing + "/v1", Models: chat("chat")}, []string{"address"}, "check base_url"},
 		{"the address has no v1", config.Provider{BaseURL: base, Models: chat("chat")}, []string{"address"}, "base_url: " + base + "/v1"},
 		{"the address is of nothing", config.Provider{BaseURL: base + "/other", Models: chat("chat")}, []string{"model id"}, "Check upstream_id (chat) and base_url"},
-		{"the key is refused", config.Provider{BaseURL: base + "/keys/v1", APIKey: config.NewSecret("bad"), Models: chat("chat")}, []string{"key"}, "Check its api_key."},
+		{"the key is refused", config.Provider{BaseURL: base + "/keys/v1", APIKey: secret.New("bad"), Models: chat("chat")}, []string{"key"}, "Check its api_key."},
 		{"there is no key", config.Provider{BaseURL: base + "/keys/v1", Models: chat("chat")}, []string{"key"}, "set api_key"},
-		{"the second key is refused", config.Provider{BaseURL: base + "/keys/v1", APIKeys: []config.Secret{config.NewSecret("good"), config.NewSecret("bad")}, Models: chat("chat")}, []string{"", "key"}, "Check its api_key."},
+		{"the second key is refused", config.Provider{BaseURL: base + "/keys/v1", APIKeys: []secret.Text{secret.New("good"), secret.New("bad")}, Models: chat("chat")}, []string{"", "key"}, "Check its api_key."},
 		{"one model is unknown", config.Provider{BaseURL: base + "/v1", Models: chat("fault-u14", "chat")}, []string{"model id"}, "acme/m1 works with the same address and key"},
 		{"no stream options", config.Provider{BaseURL: base + "/options/v1", Models: chat("chat")}, []string{"request"}, "no_stream_options: true"},
 		{"another name for the bound", config.Provider{BaseURL: base + "/tokens/v1", Models: chat("chat")}, []string{"request"}, "max_tokens_field: max_completion_tokens"},

@@ -36,7 +36,7 @@ func openContents(cfg *config.Config) (contents, error) {
 	case config.KeepFolder:
 		return folder.Open(cfg.ContentFolder(), int64(v.MinFreeBytes))
 	case config.KeepS3:
-		return s3.Open(s3Config(&v.S3, v.MaxContentBytes))
+		return s3.Open(v.S3.For(int64(v.MaxContentBytes)))
 	}
 	return nil, nil
 }

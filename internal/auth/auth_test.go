@@ -95,7 +95,7 @@ func (o *fixture) join(t *testing.T, email string) auth.Started {
 }
 
 func TestSignUpByInvitation(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	_, err := o.SignUp(t.Context(), auth.Form{Email: "a@example.org", Password: secret}, here)
 	wantKind(t, err, fault.PermissionDenied)
 	s := o.join(t, " Anna@Example.org ")
@@ -122,7 +122,7 @@ func TestSignUpByInvitation(t *testing.T) {
 
 // An invitation ends with what its maker may do: with an account that is disabled or has a lower role, and with sign-up.
 func TestInvitationsEndWithTheirMaker(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	boss := o.join(t, "boss@example.org")
 	users := account.NewManager(o.store.Accounts, nil, o.clock)
 	by := audit.Actor{Name: "test"}
@@ -161,13 +161,13 @@ func TestInvitationsEndWithTheirMaker(t *testing.T) {
 	if !works(toUser) || !works(toOperator) {
 		t.Error("an invitation does not work again")
 	}
-	closed := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{})
+	closed := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{Passwords: true})
 	_, err = closed.LookAt(t.Context(), auth.Invitation, toUser)
 	wantKind(t, err, fault.Invalid)
 }
 
 func TestSignUpByMail(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.Open}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.Open}, true)
 	s, err := o.SignUp(t.Context(), auth.Form{Email: "anna@example.org", Locale: "ru"}, here)
 	if err != nil || s.Token != "" || o.mails[0].Locale != "ru" {
 		t.Fatalf("%+v, %v, %v", s, err, o.mails)
@@ -194,7 +194,7 @@ func TestSignUpByMail(t *testing.T) {
 
 // Who asks for a mail to another's address chooses nothing of the account, and cannot keep the owner's own mail away.
 func TestStrangersSignUp(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.Open}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.Open}, true)
 	for field, f := range map[string]auth.Form{"password": {Email: "boris@example.org", Password: secret}, "name": {Email: "boris@example.org", Name: "Not Boris"}} {
 		_, err := o.SignUp(t.Context(), f, here)
 		if wantKind(t, err, fault.Invalid); fault.From(err).Param != field {
@@ -242,7 +242,7 @@ func TestStrangersSignUp(t *testing.T) {
 
 // sign_in.passwords: false switches off every way that takes or sets one.
 func TestPasswordsOff(t *testing.T) {
-	on := open(t, auth.Config{SignUp: auth.Open}, true)
+	on := open(t, auth.Config{Passwords: true, SignUp: auth.Open}, true)
 	s := on.join(t, "anna@example.org")
 	session, p, err := on.Session(t.Context(), s.Token, nil)
 	ok(t, err)
@@ -254,7 +254,7 @@ func TestPasswordsOff(t *testing.T) {
 	link, _, err := on.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
 	ok(t, err)
 	_, invitation, _ := strings.Cut(link, "#")
-	off := auth.NewManager(on.store.People, apikey.NewManager(on.store.Accounts, nil, on.clock, 0), on, on.clock, auth.Config{SignUp: auth.Open, NoPassword: true})
+	off := auth.NewManager(on.store.People, apikey.NewManager(on.store.Accounts, nil, on.clock, 0), on, on.clock, auth.Config{SignUp: auth.Open})
 	for way, try := range map[string]func() error{
 		"sign in": func() error { _, err := off.SignIn(t.Context(), "anna@example.org", secret, here); return err },
 		"sign up": func() error {
@@ -283,7 +283,7 @@ func TestPasswordsOff(t *testing.T) {
 
 // Wrong guesses of strangers, however many, do not keep who is signed in from proving who they are; nor are proofs free.
 func TestProofsHaveTheirOwnGate(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	s := o.join(t, "anna@example.org")
 	session, p, err := o.Session(t.Context(), s.Token, nil)
 	ok(t, err)
@@ -307,7 +307,7 @@ func TestProofsHaveTheirOwnGate(t *testing.T) {
 
 // Guesses count by network, in which there may be many addresses.
 func TestGuessesCountByNetwork(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	o.join(t, "anna@example.org")
 	for i := range 10 {
 		_, err := o.SignIn(t.Context(), "anna@example.org", "wrong password", auth.Client{Address: fmt.Sprintf("2001:db8::%d", i), Network: "2001:db8::/64"})
@@ -318,7 +318,7 @@ func TestGuessesCountByNetwork(t *testing.T) {
 }
 
 func TestSignUpClosed(t *testing.T) {
-	o := open(t, auth.Config{}, true)
+	o := open(t, auth.Config{Passwords: true}, true)
 	_, err := o.SignUp(t.Context(), auth.Form{Email: "anna@example.org", Password: secret, Token: "x"}, here)
 	wantKind(t, err, fault.PermissionDenied)
 	_, _, err = o.Invite(t.Context(), "", "", apikey.User, audit.Actor{}, "")
@@ -327,7 +327,7 @@ func TestSignUpClosed(t *testing.T) {
 
 // Who has no account and who gives a wrong password get the same answer.
 func TestSignInRefusals(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	s := o.join(t, "anna@example.org")
 	disabled := o.join(t, "off@example.org")
 	ok(t, o.store.Accounts.SetUserDisabled(t.Context(), disabled.User, true, began, audit.Event{Action: audit.UserDisabled}))
@@ -352,7 +352,7 @@ func TestSignInRefusals(t *testing.T) {
 }
 
 func TestGuessesAreBounded(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	o.join(t, "anna@example.org")
 	elsewhere := auth.Client{Address: "198.51.100.9", Network: "198.51.100.9"}
 	for range 10 {
@@ -375,7 +375,7 @@ func TestGuessesAreBounded(t *testing.T) {
 }
 
 func TestSessionsExpire(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite, Idle: time.Hour, Longest: 3 * time.Hour}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite, Idle: time.Hour, Longest: 3 * time.Hour}, false)
 	idle, used := o.join(t, "anna@example.org"), o.join(t, "boris@example.org")
 	for range 3 {
 		o.wait(59 * time.Minute)
@@ -398,7 +398,7 @@ func TestSessionsExpire(t *testing.T) {
 }
 
 func TestPasswordChange(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	s := o.join(t, "anna@example.org")
 	other, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
 	ok(t, err)
@@ -420,7 +420,7 @@ func TestPasswordChange(t *testing.T) {
 }
 
 func TestRecovery(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	s := o.join(t, "anna@example.org")
 	ok(t, o.Recover(t.Context(), "nobody@example.org", "en", here))
 	if len(o.mails) != 0 {
@@ -453,7 +453,7 @@ func TestRecovery(t *testing.T) {
 func TestSetup(t *testing.T) {
 	for name, made := range map[string]bool{"an empty store": false, "an administrator made by a command": true} {
 		t.Run(name, func(t *testing.T) {
-			o := open(t, auth.Config{}, false)
+			o := open(t, auth.Config{Passwords: true}, false)
 			var first *account.First
 			if made {
 				var err error
@@ -488,7 +488,7 @@ func TestSetup(t *testing.T) {
 
 // Two browsers with two set-up links make one administrator.
 func TestSetupOnce(t *testing.T) {
-	o := open(t, auth.Config{}, false)
+	o := open(t, auth.Config{Passwords: true}, false)
 	one, err := o.BeginSetup(t.Context())
 	ok(t, err)
 	two, err := o.BeginSetup(t.Context())
@@ -502,7 +502,7 @@ func TestSetupOnce(t *testing.T) {
 }
 
 func TestDemo(t *testing.T) {
-	o := open(t, auth.Config{}, false)
+	o := open(t, auth.Config{Passwords: true}, false)
 	_, err := o.Demo(t.Context(), here)
 	wantKind(t, err, fault.PermissionDenied)
 	u, err := account.NewManager(o.store.Accounts, nil, o.clock).Create(t.Context(), "demo", audit.Actor{Name: "demo"})
@@ -516,7 +516,7 @@ func TestDemo(t *testing.T) {
 }
 
 func TestWebKey(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	s := o.join(t, "anna@example.org")
 	of := func() string {
 		t.Helper()
@@ -562,7 +562,7 @@ func TestPasswordsAndAddresses(t *testing.T) {
 
 // Each sign-in leaves a row in the audit chain, so that a day has so many of one person, and the next day has more.
 func TestSignInsOfADay(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	s := o.join(t, "anna@example.org")
 	o.OpenDemo(s.User)
 	for range 999 {
@@ -590,10 +590,10 @@ func (c *countedStore) AddToken(ctx context.Context, t auth.Token, most int, eve
 
 // Whether there is an account shows neither in the answer nor in the work that is done before it.
 func TestSameWorkForEveryAddress(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.Open}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.Open}, true)
 	o.join(t, "anna@example.org")
 	counted := &countedStore{Store: o.store.People}
-	m := auth.NewManager(counted, nil, o, o.clock, auth.Config{SignUp: auth.Open})
+	m := auth.NewManager(counted, nil, o, o.clock, auth.Config{Passwords: true, SignUp: auth.Open})
 	for name, ask := range map[string]func(email string) error{
 		"recovery": func(email string) error { return m.Recover(t.Context(), email, "en", here) },
 		"sign-up":  func(email string) error { _, err := m.SignUp(t.Context(), auth.Form{Email: email}, here); return err },
@@ -610,7 +610,7 @@ func TestSameWorkForEveryAddress(t *testing.T) {
 
 // An invitation without an address is no way to ask which addresses have accounts.
 func TestInvitationTestsFewAddresses(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	o.join(t, "anna@example.org")
 	link, _, err := o.Invite(t.Context(), "", "", apikey.User, audit.Actor{Name: "operator"}, "")
 	ok(t, err)
@@ -630,7 +630,7 @@ func TestInvitationTestsFewAddresses(t *testing.T) {
 
 // Right passwords are not counted as guesses, but checking them takes a processor: one network has so many of an account in a minute.
 func TestRightPasswordsAreBounded(t *testing.T) {
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	o.join(t, "anna@example.org")
 	for range 60 {
 		_, err := o.SignIn(t.Context(), "anna@example.org", secret, here)

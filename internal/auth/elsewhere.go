@@ -17,11 +17,12 @@ import (
 
 // Provider is where people may sign in instead of here.
 type Provider struct {
-	ID, Name   string   // ID is in addresses, Name on buttons
-	Issuer     string   // its URL
-	Domains    []string // of the e-mail addresses that may sign in; none: all
-	SignUp     bool     // people who sign in there may make an account here; otherwise they must have linked one
-	TrustEmail bool     // it verifies addresses, also where it does not say so: an account with the same confirmed address is linked without asking
+	ID         string   `yaml:"id"`          // in addresses, such as "google"
+	Name       string   `yaml:"name"`        // on buttons; "" in settings: ID
+	Issuer     string   `yaml:"issuer"`      // its URL, without /.well-known/...
+	Domains    []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
+	SignUp     bool     `yaml:"sign_up"`     // people who sign in there may make an account here; otherwise they must have linked one
+	TrustEmail bool     `yaml:"trust_email"` // it verifies addresses, also where it does not say so: an account with the same confirmed address is linked without asking
 }
 
 // Trip is one visit of a browser at a provider.

@@ -114,7 +114,7 @@ func (m *Manager) Confirm(ctx context.Context, f Form, c Client) (Started, error
 
 // passwords refuses whatever uses or sets a password where they are switched off.
 func (m *Manager) passwords(op string) error {
-	if !m.cfg.NoPassword {
+	if m.cfg.Passwords {
 		return nil
 	}
 	return fault.New(fault.PermissionDenied, op, "Passwords are switched off here. Sign in with one of the providers, or with a passkey.")

@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -25,13 +26,19 @@ const (
 	Open     SignUp = "open"       // anybody whose e-mail address receives a link
 )
 
-// Config decides who may sign in and for how long. Zero durations take the default.
+// Config decides who may sign in and for how long. Zero durations, and no SignUp, take the default.
 type Config struct {
-	SignUp     SignUp
-	Idle       time.Duration // a session ends when it was not used for so long; default 7 days
-	Longest    time.Duration // and in any case after so long; default 30 days
-	NoPassword bool          // passwords do not sign anybody in
-	Issuers    []string      // URLs of other providers that sign people in; AllowElsewhere adds them
+	SignUp    SignUp        `yaml:"sign_up"`
+	Passwords bool          `yaml:"passwords"`    // e-mail and password sign people in
+	Idle      time.Duration `yaml:"session_idle"` // a session ends when it was not used for so long
+	Longest   time.Duration `yaml:"session_max"`  // and in any case after so long
+
+	Issuers []string // URLs of other providers that sign people in; AllowElsewhere adds them
+}
+
+// Default is the configuration of a node without one.
+func Default() Config {
+	return Config{SignUp: Closed, Passwords: true, Idle: 7 * 24 * time.Hour, Longest: 30 * 24 * time.Hour}
 }
 
 const (
@@ -130,15 +137,8 @@ const gateNames = 20000 // that a gate remembers
 
 // NewManager makes a Manager. mail may be nil, and keys where people cannot call models.
 func NewManager(s Store, keys Keys, mail Mailer, now func() time.Time, c Config) *Manager {
-	if c.Idle == 0 {
-		c.Idle = 7 * 24 * time.Hour
-	}
-	if c.Longest == 0 {
-		c.Longest = 30 * 24 * time.Hour
-	}
-	if c.SignUp == "" {
-		c.SignUp = Closed
-	}
+	usual := Default()
+	c.SignUp, c.Idle, c.Longest = cmp.Or(c.SignUp, usual.SignUp), cmp.Or(c.Idle, usual.Idle), cmp.Or(c.Longest, usual.Longest)
 	gate := func() *limit.Gate { return limit.NewGate(now(), gateNames) }
 	return &Manager{store: s, keys: keys, mail: mail, now: now, cfg: c, hash: newHasher(), guesses: gate(), pairs: gate(), proofs: gate(), notices: gate(), starts: gate(), tests: gate(), links: gate()}
 }
@@ -154,7 +154,7 @@ type Features struct {
 
 // Features returns the ways in that are open.
 func (m *Manager) Features(ctx context.Context) (Features, error) {
-	f := Features{SignUp: m.cfg.SignUp, Passwords: !m.cfg.NoPassword, Mail: m.mail != nil, Demo: m.demo.Load() != nil}
+	f := Features{SignUp: m.cfg.SignUp, Passwords: m.cfg.Passwords, Mail: m.mail != nil, Demo: m.demo.Load() != nil}
 	if f.Demo {
 		return f, nil
 	}

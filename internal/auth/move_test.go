@@ -42,7 +42,7 @@ func (o *fixture) in(t *testing.T, s auth.Started) (*auth.Session, *auth.Person)
 
 func TestMove(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	here1 := o.join(t, "anna@example.org")
 	there, err := o.SignIn(t.Context(), "anna@example.org", secret, here)
 	ok(t, err)
@@ -105,7 +105,7 @@ func TestMove(t *testing.T) {
 // A change that was stopped before the link was opened never happens.
 func TestMoveStopped(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	started := o.join(t, "anna@example.org")
 	s, p := o.in(t, started)
 	ok(t, o.BeginMove(t.Context(), p, "new@example.org", "en", here))
@@ -132,7 +132,7 @@ func TestMoveStopped(t *testing.T) {
 // Asking tells nothing of other accounts, and sends nobody more than a few mails.
 func TestMoveTellsNothing(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	o.join(t, "boris@example.org")
 	_, p := o.in(t, o.join(t, "anna@example.org"))
 	ok(t, o.BeginMove(t.Context(), p, "boris@example.org", "en", here))
@@ -156,7 +156,7 @@ func TestMoveTellsNothing(t *testing.T) {
 	if got["boris@example.org"] != 3 || got["anna@example.org"] != 3 {
 		t.Fatalf("%v; want 3 mails a day to an address", got)
 	}
-	bare := open(t, auth.Config{SignUp: auth.ByInvite}, false)
+	bare := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
 	_, p = bare.in(t, bare.join(t, "anna@example.org"))
 	wantKind(t, bare.BeginMove(t.Context(), p, "new@example.org", "en", here), fault.PermissionDenied)
 }
@@ -164,7 +164,7 @@ func TestMoveTellsNothing(t *testing.T) {
 // The address went to somebody else while its link was under way.
 func TestMoveTaken(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	started := o.join(t, "anna@example.org")
 	s, p := o.in(t, started)
 	ok(t, o.BeginMove(t.Context(), p, "new@example.org", "en", here))
@@ -198,7 +198,7 @@ func (o *fixture) signed(t *testing.T) string {
 // confirmed by that. An address that is not confirmed can be confirmed by who is signed in.
 func TestStoppedMoveOfAnUnprovenAddress(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	started := o.join(t, "victim@example.org")
 	s, p := o.in(t, started)
 	ok(t, o.BeginMove(t.Context(), p, "squatter@example.org", "en", here))

@@ -41,7 +41,9 @@ func (o *fixture) holder(t *testing.T, email string, d *passkeytest.Device) (aut
 	return p, s.Session, k
 }
 
-func withMail(t *testing.T) *fixture { return open(t, auth.Config{SignUp: auth.ByInvite}, false) }
+func withMail(t *testing.T) *fixture {
+	return open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, false)
+}
 
 func TestPasskeys(t *testing.T) {
 	t.Parallel()
@@ -249,7 +251,7 @@ func TestHostileAnswersOfPasskeys(t *testing.T) {
 func TestPasskeysOverTwoNodes(t *testing.T) {
 	t.Parallel()
 	o := withMail(t)
-	other := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{SignUp: auth.ByInvite})
+	other := auth.NewManager(o.store.People, nil, nil, o.clock, auth.Config{Passwords: true, SignUp: auth.ByInvite})
 	d := phone
 	d.Count = 1
 	_, _, key := o.holder(t, "anna@example.org", &d)
@@ -344,7 +346,7 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, answer []byte) {
 		steps := &stepStore{token: auth.Token{User: "usr_x", Note: "add passkey", Data: site.Host + " AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}}
-		m := auth.NewManager(steps, nil, nil, func() time.Time { return began }, auth.Config{})
+		m := auth.NewManager(steps, nil, nil, func() time.Time { return began }, auth.Config{Passwords: true})
 		p := auth.Person{}
 		p.ID = "usr_x"
 		if _, err := m.AddPasskey(t.Context(), &p, site, "s", "x", answer, here); err == nil && !steps.added {

@@ -59,7 +59,7 @@ func TestWaysInWithASecondStep(t *testing.T) {
 		for _, has := range []string{"no passkey", "a passkey", "a required passkey"} {
 			t.Run(way+", "+has, func(t *testing.T) {
 				t.Parallel()
-				o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+				o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 				at := &provider{}
 				o.AllowElsewhere(at)
 				d := phone

@@ -27,7 +27,7 @@ type Removal struct {
 
 func (m *Manager) ways(user string) Ways {
 	demo := m.demo.Load()
-	return Ways{Passwords: !m.cfg.NoPassword, Issuers: m.cfg.Issuers, Always: demo != nil && *demo == user}
+	return Ways{Passwords: m.cfg.Passwords, Issuers: m.cfg.Issuers, Always: demo != nil && *demo == user}
 }
 
 func (m *Manager) removal(s *Session, action, before string, c Client) Removal {

@@ -14,7 +14,7 @@ import (
 // Whoever loses a way to sign in, or gets one, reads of it: in their language, a few times a day, and whatever else is sent meanwhile.
 func TestChangesAreTold(t *testing.T) {
 	t.Parallel()
-	o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+	o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 	d := phone
 	p, s, k := o.holder(t, "anna@example.org", &d)
 	last := func() auth.Mail { return o.mails[len(o.mails)-1] }
@@ -66,7 +66,7 @@ func TestLinksEndWithThePassword(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := open(t, auth.Config{SignUp: auth.ByInvite}, true)
+			o := open(t, auth.Config{Passwords: true, SignUp: auth.ByInvite}, true)
 			d := phone
 			p, s, _ := o.holder(t, "anna@example.org", &d)
 			ok(t, o.Recover(t.Context(), p.Email, "en", here))

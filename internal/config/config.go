@@ -7,9 +7,12 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/auth"
 	"weir/internal/batch"
+	"weir/internal/blob/s3"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/update"
 	"weir/internal/fetch"
 	"weir/internal/health"
 	"weir/internal/history"
@@ -19,8 +22,18 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/limit/quota"
+	"weir/internal/mail"
+	"weir/internal/notify"
+	"weir/internal/oidc"
+	"weir/internal/ownkey"
+	"weir/internal/payment"
+	"weir/internal/payment/yookassa"
 	"weir/internal/plugin"
+	"weir/internal/rate"
 	"weir/internal/relay"
+	"weir/internal/secret"
+	"weir/internal/trace"
+	"weir/internal/trace/otlp"
 	"weir/internal/upstream"
 	"weir/internal/video"
 	"weir/internal/webhook"
@@ -42,11 +55,11 @@ type Config struct {
 	Health      health.Config      `constant:"health" reload:"restart"`
 	Keys        Keys               `yaml:"keys" reload:"restart"`
 	SignIn      SignIn             `yaml:"sign_in" reload:"restart"`
-	Mail        Mail               `yaml:"mail" reload:"restart"`
-	Notify      Notify             `yaml:"notifications" reload:"restart"`
+	Mail        mail.Config        `yaml:"mail" reload:"restart"`
+	Notify      notify.Config      `yaml:"notifications" reload:"restart"`
 	Payments    Payments           `yaml:"payments" reload:"restart"`
 	Invoices    Invoices           `yaml:"invoices" reload:"restart"`
-	OwnKeys     OwnKeys            `yaml:"own_keys" reload:"restart"`
+	OwnKeys     ownkey.Config      `yaml:"own_keys" reload:"restart"`
 	Web         Web                `yaml:"web" reload:"restart"`
 	Idempotency idempotency.Config `yaml:"idempotency" reload:"restart"`
 	Responses   history.Config     `yaml:"responses" reload:"restart"`
@@ -55,7 +68,7 @@ type Config struct {
 	Batch       Batches            `yaml:"batch" reload:"restart"`
 	Export      Export             `yaml:"export" reload:"restart"`
 	Pricing     Pricing            `yaml:"pricing"`
-	PriceLists  PriceLists         `yaml:"price_lists" reload:"restart"`
+	PriceLists  update.Config      `yaml:"price_lists" reload:"restart"`
 	Sealing     Sealing            `yaml:"secrets" reload:"restart"`
 	Builtin     Builtin            `yaml:"builtin" reload:"live"`
 	Providers   []Provider         `yaml:"providers" reload:"live"`
@@ -142,93 +155,21 @@ type Relay struct {
 
 // SignIn decides who may sign in with a browser.
 type SignIn struct {
-	SignUp      string        `yaml:"sign_up"`   // "closed", "invitation", "open"
-	Passwords   bool          `yaml:"passwords"` // e-mail and password
-	SessionIdle time.Duration `yaml:"session_idle"`
-	SessionMax  time.Duration `yaml:"session_max"`
-
-	Providers []SignInProvider `yaml:"providers"` // where people may sign in instead
-}
-
-// SignInProvider is an OpenID Connect provider.
-type SignInProvider struct {
-	ID           string   `yaml:"id"`     // in addresses, such as "google"
-	Name         string   `yaml:"name"`   // on buttons; "": id
-	Issuer       string   `yaml:"issuer"` // its URL, without /.well-known/...
-	ClientID     string   `yaml:"client_id"`
-	ClientSecret Secret   `yaml:"client_secret"`
-	Scopes       []string `yaml:"scopes"`      // beside openid; none: email, profile
-	Domains      []string `yaml:"domains"`     // of the e-mail addresses that may sign in; none: all
-	SignUp       bool     `yaml:"sign_up"`     // people who sign in there may make an account here
-	EmailClaim   string   `yaml:"email_claim"` // the claim with the address; "": email
-	TrustEmail   bool     `yaml:"trust_email"` // it verifies addresses, also where it does not say so; accounts with the same one are linked
-}
-
-// Mail is the SMTP server that sends links to people.
-type Mail struct {
-	Host       string `yaml:"host"` // "": no mail is sent
-	Port       int64  `yaml:"port"`
-	Encryption string `yaml:"encryption"` // "starttls", "tls", "none"
-	Username   string `yaml:"username"`
-	Password   Secret `yaml:"password"`
-	From       string `yaml:"from"`
-}
-
-// Notify configures the notices that people get before something costs them money.
-type Notify struct {
-	Enabled        bool          `yaml:"enabled"`
-	Email          []string      `yaml:"email"`   // causes that are on by mail, until a person switches them
-	Webhook        []string      `yaml:"webhook"` // likewise by webhook
-	Threshold      Decimal       `yaml:"threshold"`
-	CheckEvery     time.Duration `yaml:"check_every"`
-	MailsPerMinute int64         `yaml:"mails_per_minute"`
-	TestsPerDay    int64         `constant:"tests_per_day"`
+	auth.Config `yaml:",inline"`
+	Providers   []oidc.Provider `yaml:"providers"` // where people may sign in instead
 }
 
 // Payments configures how people pay for their wallets.
 type Payments struct {
-	Provider    string        `yaml:"provider"` // "yookassa"; "": payments are off
-	Min         Decimal       `yaml:"min"`      // rubles, like all amounts
-	Max         Decimal       `yaml:"max"`
-	Amounts     []string      `yaml:"amounts"` // that the page offers
-	MaxOpen     int64         `constant:"max_open"`
-	Description string        `yaml:"description"`
-	Poll        time.Duration `constant:"poll"`
-	AutoTopUp   AutoTopUp     `yaml:"auto_top_up"`
-	YooKassa    YooKassa      `yaml:"yookassa"`
-}
-
-// AutoTopUp configures top-ups with saved payment methods.
-type AutoTopUp struct {
-	Enabled       bool    `yaml:"enabled"`
-	MaxMonthlyCap Decimal `yaml:"max_monthly_cap"`
-}
-
-// YooKassa is a shop there.
-type YooKassa struct {
-	ShopID     string   `yaml:"shop_id"`
-	SecretKey  Secret   `yaml:"secret_key"`
-	Test       bool     `yaml:"test"` // the shop is for tests, and its play money is credited
-	BaseURL    string   `yaml:"base_url"`
-	NotifyFrom []string `yaml:"notify_from"` // addresses or prefixes
-	Receipt    Receipt  `yaml:"receipt"`
-}
-
-// Receipt is what receipts by 54-FZ say.
-type Receipt struct {
-	Send           bool   `yaml:"send"`
-	Description    string `yaml:"description"`
-	VATCode        int64  `yaml:"vat_code"`
-	TaxSystem      int64  `yaml:"tax_system"` // 0: the shop has one
-	PaymentSubject string `yaml:"payment_subject"`
-	PaymentMode    string `yaml:"payment_mode"`
+	payment.Config `yaml:",inline"`
+	YooKassa       yookassa.Config `yaml:"yookassa"`
 }
 
 // Invoices configures how organizations pay by bank transfer.
 type Invoices struct {
 	Enabled      bool           `yaml:"enabled"`
 	Seller       invoice.Seller `yaml:"seller"`
-	VAT          VAT            `yaml:"vat"`
+	VAT          rate.VAT       `yaml:"vat"`
 	NumberPrefix string         `yaml:"number_prefix"`
 	ActPrefix    string         `yaml:"act_prefix"`
 	Line         string         `yaml:"line"`     // what is sold, on invoices
@@ -269,17 +210,17 @@ type Fetch struct {
 // Batches bounds files and batches, and configures where files are stored.
 type Batches struct {
 	batch.Config `yaml:",inline"`
-	Keep         string `yaml:"keep"`   // "folder", "s3"
-	Folder       string `yaml:"folder"` // "": files in the data directory
-	MinFreeBytes Size   `constant:"min_free_bytes"`
-	S3           S3     `yaml:"s3"`
+	Keep         string    `yaml:"keep"`   // "folder", "s3"
+	Folder       string    `yaml:"folder"` // "": files in the data directory
+	MinFreeBytes Size      `constant:"min_free_bytes"`
+	S3           s3.Config `yaml:"s3"`
 }
 
 // Export configures where files of calls go.
 type Export struct {
-	Keep   string `yaml:"keep"`   // "folder", "s3"
-	Folder string `yaml:"folder"` // "": exports in the data directory
-	S3     S3     `yaml:"s3"`
+	Keep   string    `yaml:"keep"`   // "folder", "s3"
+	Folder string    `yaml:"folder"` // "": exports in the data directory
+	S3     s3.Config `yaml:"s3"`
 }
 
 // VideoJobs bounds video jobs, and configures where videos are stored.
@@ -289,7 +230,7 @@ type VideoJobs struct {
 	MaxContentBytes Size           `yaml:"max_content_bytes"`
 	Folder          string         `yaml:"folder"` // "": content in the data directory
 	MinFreeBytes    Size           `constant:"min_free_bytes"`
-	S3              S3             `yaml:"s3"`
+	S3              s3.Config      `yaml:"s3"`
 	Callbacks       webhook.Config `yaml:"callbacks"`
 }
 
@@ -300,55 +241,18 @@ const (
 	KeepS3       = "s3"
 )
 
-// S3 is a bucket of an S3-compatible store.
-type S3 struct {
-	Endpoint     string `yaml:"endpoint"`
-	Region       string `yaml:"region"`
-	Bucket       string `yaml:"bucket"`
-	Prefix       string `yaml:"prefix"`
-	AccessKey    Secret `yaml:"access_key"`
-	SecretKey    Secret `yaml:"secret_key"`
-	SessionToken Secret `yaml:"session_token"`
-	VirtualHost  bool   `yaml:"virtual_host"`
-	PartBytes    Size   `constant:"part_bytes"`
-}
-
 // Pricing converts dollar prices into rubles.
 type Pricing struct {
-	RubPerUSD Decimal `yaml:"rub_per_usd" reload:"live"`
-	Margin    Decimal `yaml:"margin" reload:"live"` // as a fraction: 0.15 is 15 %
-	Version   string  `yaml:"version" reload:"live"`
-	VAT       VAT     `yaml:"vat" reload:"live"`
+	RubPerUSD Decimal  `yaml:"rub_per_usd" reload:"live"`
+	Margin    Decimal  `yaml:"margin" reload:"live"` // as a fraction: 0.15 is 15 %
+	Version   string   `yaml:"version" reload:"live"`
+	VAT       rate.VAT `yaml:"vat" reload:"live"`
 	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL. RubPerUSD is used until there is a list.
 	RateSource string `yaml:"rate_source" reload:"restart"`
 	CBRURL     string `yaml:"cbr_url" reload:"restart"`
 	// A rate of the bank outside this range is not used.
 	CBRLowest  Decimal `yaml:"cbr_lowest" reload:"restart"`
 	CBRHighest Decimal `yaml:"cbr_highest" reload:"restart"`
-}
-
-// VAT is the value-added tax that ruble prices contain.
-type VAT struct {
-	Mode    string  `yaml:"mode"`    // "none", "included", "on_top"
-	Percent Decimal `yaml:"percent"` // 22 is 22 %
-}
-
-// PriceLists configures how the prices of built-in models are updated.
-type PriceLists struct {
-	Dir         string        `yaml:"dir"`      // "": prices in the data directory
-	Every       time.Duration `yaml:"every"`    // 0: only by weir catalog update
-	Publish     string        `yaml:"publish"`  // "by_hand", "within_bounds"
-	MaxDrop     Decimal       `yaml:"max_drop"` // fractions
-	MaxRise     Decimal       `yaml:"max_rise"`
-	MaxGone     Decimal       `constant:"max_gone"`
-	MaxNew      Decimal       `constant:"max_new"`
-	StaleAfter  time.Duration `constant:"stale_after"`
-	Timeout     time.Duration `constant:"timeout"`
-	MaxBytes    Size          `constant:"max_bytes"` // of one list
-	ModelsDev   string        `yaml:"models_dev_url"`
-	LiteLLM     string        `yaml:"litellm_url"`
-	Portkey     string        `yaml:"portkey_url"` // {file} is replaced by the name of a file
-	GenAIPrices string        `yaml:"genai_prices_url"`
 }
 
 // Sealing configures the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
@@ -360,21 +264,21 @@ type Sealing struct {
 
 // Provider declares a server, or changes the built-in one of the same id.
 type Provider struct {
-	ID         string            `yaml:"id"`
-	Like       string            `yaml:"like"` // id of a known server: its address, key variable and quirks are the defaults
-	Name       string            `yaml:"name"`
-	Dialect    string            `yaml:"dialect"` // "": openai
-	BaseURL    string            `yaml:"base_url"`
-	APIKey     Secret            `yaml:"api_key"`
-	APIKeys    []Secret          `yaml:"api_keys"` // the next one is used when the provider refuses one
-	Headers    map[string]Secret `yaml:"headers"`
-	DataPolicy string            `yaml:"data_policy"`
-	HTTP2      bool              `yaml:"http2"`
-	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider in addition to the system's
-	Quirks     catalog.Quirks    `yaml:"quirks"`
-	Facts      catalog.Facts     `yaml:"facts"` // of all its models
-	Wires      map[string]Wire   `yaml:"wires"` // by model type
-	Models     []Offer           `yaml:"models"`
+	ID         string                 `yaml:"id"`
+	Like       string                 `yaml:"like"` // id of a known server: its address, key variable and quirks are the defaults
+	Name       string                 `yaml:"name"`
+	Dialect    string                 `yaml:"dialect"` // "": openai
+	BaseURL    string                 `yaml:"base_url"`
+	APIKey     secret.Text            `yaml:"api_key"`
+	APIKeys    []secret.Text          `yaml:"api_keys"` // the next one is used when the provider refuses one
+	Headers    map[string]secret.Text `yaml:"headers"`
+	DataPolicy string                 `yaml:"data_policy"`
+	HTTP2      bool                   `yaml:"http2"`
+	CAFile     string                 `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider in addition to the system's
+	Quirks     catalog.Quirks         `yaml:"quirks"`
+	Facts      catalog.Facts          `yaml:"facts"` // of all its models
+	Wires      map[string]Wire        `yaml:"wires"` // by model type
+	Models     []Offer                `yaml:"models"`
 }
 
 // Wire describes how a provider serves models of one type, where that differs.
@@ -501,16 +405,8 @@ type Log struct {
 
 // Tracing configures the spans of calls for OpenTelemetry.
 type Tracing struct {
-	Endpoint     string        `yaml:"endpoint"` // "": nothing is traced
-	Headers      []Secret      `yaml:"headers"`  // "Name: value" each
-	Service      string        `yaml:"service"`
-	Ratio        Decimal       `yaml:"ratio"`         // of calls, 0 to 1
-	TrustFrom    []string      `yaml:"trust_from"`    // addresses or prefixes of clients
-	PassTo       []string      `yaml:"pass_to"`       // ids of providers
-	Content      bool          `yaml:"content"`       // spans have prompts and answers
-	ContentBytes Size          `yaml:"content_bytes"` // of each
-	QueueBytes   Size          `constant:"queue_bytes"`
-	Timeout      time.Duration `constant:"timeout"`
+	Receiver otlp.Config  `yaml:",inline"`
+	Calls    trace.Config `yaml:",inline"`
 }
 
 // Runtime configures the Go runtime.
@@ -540,46 +436,29 @@ func Default() Config {
 		Health:      health.Default(nil),
 		Keys:        Keys{FreeModels: api.FreeRates},
 		Idempotency: idempotency.Default(nil),
-		SignIn:      SignIn{SignUp: "closed", Passwords: true, SessionIdle: 7 * 24 * time.Hour, SessionMax: 30 * 24 * time.Hour},
-		Mail:        Mail{Port: 587, Encryption: "starttls"},
-		Notify: Notify{
-			Enabled: true, Email: []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
-			Webhook:   []string{"low_balance", "key_limit", "key_expiring", "model_retiring", "payment", "unusual_spending"},
-			Threshold: "0", CheckEvery: 5 * time.Minute, MailsPerMinute: 60, TestsPerDay: 5,
-		},
-		Payments: Payments{
-			Min: "100", Max: "100000", Amounts: []string{"500", "1000", "3000", "10000"}, MaxOpen: 5, Description: "Top-up of a balance", Poll: 5 * time.Second, AutoTopUp: AutoTopUp{MaxMonthlyCap: "100000"},
-			YooKassa: YooKassa{
-				BaseURL:    "https://api.yookassa.ru/v3",
-				NotifyFrom: []string{"185.71.76.0/27", "185.71.77.0/27", "77.75.153.0/25", "77.75.156.11", "77.75.156.35", "77.75.154.128/25", "2a02:5180::/32"},
-				Receipt:    Receipt{Description: "Access to models, prepaid", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"},
-			},
-		},
+		SignIn:      SignIn{Config: auth.Default()},
+		Mail:        mail.Default(),
+		Notify:      notify.Default(),
+		Payments:    Payments{Config: payment.Default(), YooKassa: yookassa.Default()},
 		Invoices: Invoices{
-			VAT: VAT{Mode: "none", Percent: "22"}, NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
+			VAT: rate.DefaultVAT(), NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",
 			Min: "1000", Max: "1000000", ExpireAfter: 10 * 24 * time.Hour, MaxOpen: 10, MaxPerDay: 20,
 		},
-		OwnKeys:   OwnKeys{Enabled: true, Fee: "5%", MaxPerAccount: 20, TestsPerMinute: api.KeyTestsPerMinute},
+		OwnKeys:   ownkey.Default(),
 		Web:       Web{Interface: true, Docs: true, Status: true},
 		Responses: history.Default(nil),
 		Fetch:     Fetch{Config: fetch.Default()},
-		Export:    Export{Keep: KeepFolder, S3: S3{Prefix: "weir-exports/", PartBytes: 8 << 20}},
-		Batch:     Batches{Config: batch.Default(nil), Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: S3{Prefix: "weir-files/", PartBytes: 8 << 20}},
+		Export:    Export{Keep: KeepFolder, S3: s3.Default("weir-exports/")},
+		Batch:     Batches{Config: batch.Default(nil), Keep: KeepFolder, MinFreeBytes: 1 << 30, S3: s3.Default("weir-files/")},
 		Video: VideoJobs{
 			Config: video.Default(nil), Keep: KeepProvider, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
-			S3: S3{Prefix: "weir/", PartBytes: 8 << 20}, Callbacks: webhook.Default(),
+			S3: s3.Default("weir/"), Callbacks: webhook.Default(),
 		},
-		Pricing: Pricing{RubPerUSD: "100", Margin: "0", VAT: VAT{Mode: "none", Percent: "22"}, RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
-		PriceLists: PriceLists{
-			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", MaxNew: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
-			ModelsDev:   "https://models.dev/api.json",
-			LiteLLM:     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
-			Portkey:     "https://raw.githubusercontent.com/Portkey-AI/models/main/pricing/{file}.json",
-			GenAIPrices: "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json",
-		},
-		Builtin: Builtin{All: true},
-		Tracing: Tracing{Service: "weir", Ratio: "0.1", ContentBytes: 16 << 10, QueueBytes: 4 << 20, Timeout: 10 * time.Second},
-		Log:     Log{Level: "info", Access: true},
-		Runtime: Runtime{MemoryLimit: AutoMemory, GOGC: 400},
+		Pricing:    Pricing{RubPerUSD: "100", Margin: "0", VAT: rate.DefaultVAT(), RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp", CBRLowest: "30", CBRHighest: "300"},
+		PriceLists: update.Default(),
+		Builtin:    Builtin{All: true},
+		Tracing:    Tracing{Receiver: otlp.Default(), Calls: trace.Default()},
+		Log:        Log{Level: "info", Access: true},
+		Runtime:    Runtime{MemoryLimit: AutoMemory, GOGC: 400},
 	}
 }

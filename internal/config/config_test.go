@@ -22,6 +22,7 @@ import (
 	"weir/internal/catalog/builtin"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/secret"
 )
 
 func env(pairs ...string) config.Lookup {
@@ -42,7 +43,7 @@ func write(t testing.TB, text string) string {
 }
 
 var same = cmp.Options{
-	cmpopts.IgnoreUnexported(config.Config{}), cmp.Comparer(func(a, b config.Secret) bool { return a.Reveal() == b.Reveal() }), cmpopts.EquateEmpty(),
+	cmpopts.IgnoreUnexported(config.Config{}), cmp.Comparer(func(a, b secret.Text) bool { return a.Reveal() == b.Reveal() }), cmpopts.EquateEmpty(),
 	cmp.FilterValues(func(a, b any) bool { return isFunc(a) && isFunc(b) }, cmp.Ignore()), // what app sets is no setting
 }
 
@@ -140,7 +141,7 @@ func keys(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct || t == reflect.TypeFor[config.Secret]() || t == reflect.TypeFor[config.Builtin]() || t == reflect.TypeFor[config.Prices]() && path != "providers.models.prices" ||
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[secret.Text]() || t == reflect.TypeFor[config.Builtin]() || t == reflect.TypeFor[config.Prices]() && path != "providers.models.prices" ||
 		t == reflect.TypeFor[catalog.Facts]() && path != "families.facts" {
 		return nil
 	}
@@ -193,7 +194,7 @@ func TestPrecedence(t *testing.T) {
 	if d := cmp.Diff(want, c, same); d != "" {
 		t.Error(d)
 	}
-	prefixes, err := c.Server.Prefixes()
+	prefixes, err := config.Networks(c.Server.TrustedProxies)
 	if err != nil || fmt.Sprint(prefixes) != "[10.0.0.0/8 192.0.2.1/32]" {
 		t.Errorf("prefixes %v, %v", prefixes, err)
 	}
@@ -377,8 +378,45 @@ func TestSecretsNeverPrint(t *testing.T) {
 	if c.Providers[0].APIKey.Reveal() != canary || !slices.Equal(c.Secrets(), []string{canary + "-env", canary, canary}) {
 		t.Error("the secret was lost")
 	}
-	if fmt.Sprint(config.Secret{}) != "" {
+	if fmt.Sprint(secret.Text{}) != "" {
 		t.Error("no secret shows as one")
+	}
+}
+
+// Logs redact the secrets of every section.
+func TestSecretsOfAllSections(t *testing.T) {
+	t.Parallel()
+	bucket := func(of string) string {
+		return "s3: {access_key: a-" + of + ", secret_key: s-" + of + ", session_token: t-" + of + "}}\n"
+	}
+	c, err := config.Load(write(t, "mail: {password: m-1}\npayments: {yookassa: {secret_key: y-1}}\ntracing: {headers: [\"X: h-1\"]}\n"+
+		"video: {"+bucket("video")+"batch: {"+bucket("batch")+"export: {"+bucket("export")), env(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := c.Secrets()
+	for _, want := range []string{"m-1", "y-1", "h-1", "a-video", "s-video", "t-video", "a-batch", "s-batch", "t-batch", "a-export", "s-export", "t-export"} {
+		if !slices.Contains(got, want) {
+			t.Errorf("%s is not redacted", want)
+		}
+	}
+}
+
+// Amounts are read as what is paid, from a file and from a variable, and each that cannot be is named.
+func TestAmounts(t *testing.T) {
+	t.Parallel()
+	want := []money.Nano{200 * money.Ruble, 1500*money.Ruble + money.Ruble/2}
+	for name, load := range map[string]func() (config.Config, error){
+		"file":     func() (config.Config, error) { return config.Load(write(t, "payments: {amounts: [200, \"1500.5\"]}"), env(), nil) },
+		"variable": func() (config.Config, error) { return config.Load("", env("WEIR_PAYMENTS_AMOUNTS", "200, 1500.50"), nil) },
+	} {
+		if c, err := load(); err != nil || !slices.Equal(c.Payments.Amounts, want) {
+			t.Errorf("%s: %v, %v", name, c.Payments.Amounts, err)
+		}
+	}
+	_, err := config.Load("", env("WEIR_PAYMENTS_AMOUNTS", "200,1.234"), nil)
+	if err == nil || !strings.Contains(err.Error(), `WEIR_PAYMENTS_AMOUNTS: payments.amounts[1]: it must be rubles with at most two decimals, such as "500"`) {
+		t.Error(err)
 	}
 }
 

@@ -15,11 +15,13 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/blob/s3"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/rate"
+	"weir/internal/secret"
 )
 
 // declared returns the catalog before it is checked as a whole, with prices at the given rate. more has credentials of built-in providers
@@ -100,7 +102,7 @@ func (c *Config) amend(p *catalog.Provider) {
 
 // credentials returns the first key of p, "" if it has none, and the others.
 func (p *Provider) credentials() (first string, more []string) {
-	for _, s := range append([]Secret{p.APIKey}, p.APIKeys...) {
+	for _, s := range append([]secret.Text{p.APIKey}, p.APIKeys...) {
 		switch key := s.Reveal(); {
 		case key == "":
 		case first == "":
@@ -112,7 +114,7 @@ func (p *Provider) credentials() (first string, more []string) {
 	return first, more
 }
 
-func reveal(headers map[string]Secret) map[string]string {
+func reveal(headers map[string]secret.Text) map[string]string {
 	var out map[string]string
 	for name, value := range headers {
 		if out == nil {
@@ -130,12 +132,16 @@ func (c *Config) Secrets() []string {
 		out = c.keys()
 	}
 	out = append(out, c.Store.DSN.secrets()...)
-	for _, s := range []Secret{c.Video.S3.AccessKey, c.Video.S3.SecretKey, c.Video.S3.SessionToken, c.Batch.S3.AccessKey, c.Batch.S3.SecretKey, c.Batch.S3.SessionToken, c.Mail.Password, c.Payments.YooKassa.SecretKey} {
+	plain := []secret.Text{c.Mail.Password, c.Payments.YooKassa.SecretKey}
+	for _, bucket := range []*s3.Config{&c.Video.S3, &c.Batch.S3, &c.Export.S3} {
+		plain = append(plain, bucket.AccessKey, bucket.SecretKey, bucket.Session)
+	}
+	for _, s := range plain {
 		if s.Reveal() != "" {
 			out = append(out, s.Reveal())
 		}
 	}
-	for _, h := range c.Tracing.Headers {
+	for _, h := range c.Tracing.Receiver.Headers {
 		if _, value, _ := strings.Cut(h.Reveal(), ":"); strings.TrimSpace(value) != "" {
 			out = append(append(out, strings.TrimSpace(value)), secretParts(strings.TrimSpace(value))...)
 		}
@@ -147,7 +153,7 @@ func (c *Config) Secrets() []string {
 	}
 	for i := range c.Providers {
 		p := &c.Providers[i]
-		for _, s := range slices.Concat([]Secret{p.APIKey}, p.APIKeys, values(p.Headers)) {
+		for _, s := range slices.Concat([]secret.Text{p.APIKey}, p.APIKeys, values(p.Headers)) {
 			if s.Reveal() != "" {
 				out = append(append(out, s.Reveal()), secretParts(s.Reveal())...)
 			}
@@ -167,8 +173,8 @@ func builtinKeys(env Lookup) []string {
 	return out
 }
 
-func values(m map[string]Secret) []Secret {
-	var out []Secret
+func values(m map[string]secret.Text) []secret.Text {
+	var out []secret.Text
 	for _, s := range m {
 		out = append(out, s)
 	}

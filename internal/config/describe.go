@@ -130,7 +130,7 @@ func typeWord(t reflect.Type) string {
 		return "size"
 	case memoryType:
 		return "size or auto"
-	case decimalType, nanoType:
+	case decimalType, floatType, nanoType, kopecksType:
 		return "decimal"
 	case secretType:
 		return "secret"

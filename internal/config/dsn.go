@@ -7,6 +7,8 @@ import (
 	"strings"
 )
 
+const masked = "***"
+
 // DSN names a database: postgres://user:password@host/name, or the path of a SQLite file. When it is printed, encoded or logged, its
 // password shows as ***; only Reveal returns it.
 type DSN string

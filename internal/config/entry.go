@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/secret"
 )
 
 // entry is a field of a section that has a name in the file. Fields without one are not for operators.
@@ -20,10 +21,12 @@ type entry struct {
 }
 
 // Packages below declare their settings with plain types, so that they need nothing of this package. The tag as says how the text of such a
-// field is read: as:"size" for bytes, as:"decimal" for a number as it was written.
+// field is read: as:"size" for bytes, as:"decimal" for a number as it was written,
+// as:"kopecks" for an amount that is paid; amounts in lists are all of this kind.
 var readAs = map[string][]reflect.Type{
 	"size":    {sizeType, intSizeType},
-	"decimal": {decimalType},
+	"decimal": {decimalType, floatType},
+	"kopecks": {kopecksType},
 }
 
 var entries sync.Map // reflect.Type -> []entry, because a large catalog asks for the same few types thousands of times
@@ -91,7 +94,10 @@ var (
 	memoryType   = reflect.TypeFor[Memory]()
 	decimalType  = reflect.TypeFor[Decimal]()
 	nanoType     = reflect.TypeFor[money.Nano]()
-	secretType   = reflect.TypeFor[Secret]()
+	kopecksType  = reflect.TypeFor[kopecks]()
+	floatType    = reflect.TypeFor[decimalFloat]()
+	amountsType  = reflect.TypeFor[[]money.Nano]()
+	secretType   = reflect.TypeFor[secret.Text]()
 	builtinType  = reflect.TypeFor[Builtin]()
 	dsnType      = reflect.TypeFor[DSN]()
 	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
@@ -101,7 +107,7 @@ var (
 func readsItself(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
 
 func isScalar(t reflect.Type) bool {
-	if t == secretType || t == builtinType || readsItself(t) {
+	if t == secretType || t == floatType || t == builtinType || readsItself(t) {
 		return true
 	}
 	switch t.Kind() {

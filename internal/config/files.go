@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"path/filepath"
 	"strings"
+
+	"weir/internal/blob/s3"
 )
 
 // Allowed splits a list into hosts, in lower case, and networks. These may be reached although they are not on the public Internet.
@@ -69,14 +71,8 @@ func (k *checker) video() {
 	k.bucket("video", &v.S3, v.Keep == KeepS3)
 }
 
-// mostParts is how many parts an upload may have at Amazon and others.
-const mostParts = 10_000
-
-// PartFor is the size of the parts of an upload: the usual one, or what the largest file needs.
-func (s *S3) PartFor(largest Size) int64 { return int64(max(s.PartBytes, largest/(mostParts-1))) }
-
 // bucket checks the bucket of a part of the configuration.
-func (k *checker) bucket(path string, s *S3, used bool) {
+func (k *checker) bucket(path string, s *s3.Config, used bool) {
 	path += ".s3."
 	if !isPrefix(s.Prefix) {
 		k.fail(path+"prefix", "it must be letters, digits, -, _, . and /, and not begin with a slash, such as weir/")
@@ -112,7 +108,7 @@ func (k *checker) batch() {
 	k.bucket("export", &e.S3, e.Keep == KeepS3)
 	shared := []struct {
 		part, what string
-		*S3
+		*s3.Config
 		used bool
 	}{{"video", "videos", &v.S3, v.Keep == KeepS3}, {"batch", "files", &b.S3, b.Keep == KeepS3}, {"export", "exports", &e.S3, e.Keep == KeepS3}}
 	for i, x := range shared {

@@ -31,9 +31,9 @@ func TestAllowed(t *testing.T) {
 func TestPartsOfUploads(t *testing.T) {
 	t.Parallel()
 	bucket := config.Default().Video.S3
-	for largest, want := range map[config.Size]int64{0: 8 << 20, 2 << 30: 8 << 20, 100 << 30: 10_738_492} {
-		if got := bucket.PartFor(largest); got != want || int64(largest)/got >= 10_000 {
-			t.Errorf("files of %s have parts of %d bytes, want %d", largest, got, want)
+	for largest, want := range map[int64]int64{0: 8 << 20, 2 << 30: 8 << 20, 100 << 30: 10_738_492} {
+		if got := bucket.For(largest).PartBytes; got != want || largest/got >= 10_000 {
+			t.Errorf("files of %d bytes have parts of %d bytes, want %d", largest, got, want)
 		}
 	}
 }

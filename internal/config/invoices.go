@@ -18,8 +18,8 @@ const (
 
 func (k *checker) invoices() {
 	v := &k.c.Invoices
-	k.oneOf("invoices.vat.mode", v.VAT.Mode, "none", rate.Included, rate.OnTop)
-	if err := v.VAT.rate().Check(); err != nil {
+	k.oneOf("invoices.vat.mode", v.VAT.Mode, rate.NoVAT, rate.Included, rate.OnTop)
+	if err := v.VAT.Applied().Check(); err != nil {
 		k.fail("invoices.vat.percent", "%s", fault.From(err).Public)
 	}
 	least, most := k.rubles("invoices.min", v.Min), k.rubles("invoices.max", v.Max)
@@ -44,8 +44,8 @@ func (k *checker) invoices() {
 		e := fault.From(err)
 		k.fail("invoices.seller."+e.Param, "%s", e.Public)
 	}
-	prices := k.c.Pricing.VAT.rate()
-	if prices.Mode != "" && (v.VAT.Mode != rate.Included || v.VAT.rate().Plain() != prices.Plain()) {
+	prices := k.c.Pricing.VAT.Applied()
+	if prices.Mode != "" && (v.VAT.Mode != rate.Included || v.VAT.Applied().Plain() != prices.Plain()) {
 		k.fail("invoices.vat", "the prices contain VAT (pricing.vat), so wallets do as well: write mode: included and the same percent, or acts would differ from statements")
 	}
 }
@@ -64,7 +64,7 @@ func (k *checker) prefix(path, prefix string) {
 
 // Manager is what invoices are made with. It is only called of a configuration that is valid.
 func (i *Invoices) Manager(now func() time.Time) (c invoice.Config, err error) {
-	c = invoice.Config{Now: now, Seller: i.Seller, VAT: i.VAT.rate(), Prefix: i.NumberPrefix, ActPrefix: i.ActPrefix, Line: i.Line, ActLine: i.ActLine, ExpireAfter: i.ExpireAfter, Open: int(i.MaxOpen), Day: int(i.MaxPerDay)}
+	c = invoice.Config{Now: now, Seller: i.Seller, VAT: i.VAT.Applied(), Prefix: i.NumberPrefix, ActPrefix: i.ActPrefix, Line: i.Line, ActLine: i.ActLine, ExpireAfter: i.ExpireAfter, Open: int(i.MaxOpen), Day: int(i.MaxPerDay)}
 	if err = c.Seller.Check(); err != nil { // brings texts into their form
 		return c, err
 	}

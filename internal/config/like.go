@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir/internal/catalog/builtin"
+	"weir/internal/secret"
 )
 
 // inherit fills the missing fields of providers with like, and the addresses of built-in providers that contain environment variables. It
@@ -53,7 +54,7 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 	}
 	if first, _ := p.credentials(); first == "" {
 		key, _ := known.AnyKeyIn(env)
-		p.APIKey = NewSecret(key)
+		p.APIKey = secret.New(key)
 	}
 	p.Dialect = cmp.Or(p.Dialect, known.Dialect)
 	p.DataPolicy = cmp.Or(p.DataPolicy, string(known.DataPolicy))

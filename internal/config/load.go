@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v3"
+
+	"weir/internal/secret"
 )
 
 // Overlay sets scalars by their path, such as "server.listen": the values of flags.
@@ -258,9 +260,18 @@ func (l *loader) sequence(n *yaml.Node, v reflect.Value, path string) {
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
-		l.decode(item, list.Index(i), path+"["+strconv.Itoa(i)+"]")
+		l.decode(item, element(list, i), path+"["+strconv.Itoa(i)+"]")
 	}
 	v.Set(list)
+}
+
+// element is the one of a list, as a value of the type that it is read as.
+func element(list reflect.Value, i int) reflect.Value {
+	v := list.Index(i)
+	if list.Type() == amountsType {
+		return v.Addr().Convert(reflect.PointerTo(kopecksType)).Elem()
+	}
+	return v
 }
 
 func orWhole(path string) string {
@@ -313,7 +324,7 @@ func typeName(t reflect.Type) string {
 		return "a size"
 	case t == memoryType:
 		return "a size or auto"
-	case t == decimalType, t == nanoType:
+	case t == decimalType, t == floatType, t == nanoType, t == kopecksType:
 		return "a decimal number"
 	case t == builtinType:
 		return "true, false or a list of provider ids"
@@ -345,12 +356,16 @@ func (l *loader) set(at position, path string, v reflect.Value, text string) {
 		value, err = parseDecimal(text)
 	case v.Type() == nanoType:
 		value, err = parseRubles(text)
+	case v.Type() == floatType:
+		value, err = parseFloat(text)
+	case v.Type() == kopecksType:
+		value, err = parseKopecks(text)
 	case v.Type() == secretType:
 		if value, err = readSecret(text, l.env); err != nil && l.forCommand && needless(path) {
-			value, err = Secret{unset, true}, nil
+			value, err = secret.Absent(unset), nil
 		}
 	case v.Type() == dsnType:
-		var s Secret
+		var s secret.Text
 		s, err = readSecret(text, l.env)
 		value = s.Reveal()
 	case v.Type() == builtinType:
@@ -461,7 +476,7 @@ func eachVariable(v reflect.Value, path string, found func(path string, field re
 			inner = path + "." + e.name
 		}
 		switch field := e.of(v); {
-		case isScalar(e.read), e.read == reflect.TypeFor[[]string]():
+		case isScalar(e.read), e.read == reflect.TypeFor[[]string](), e.read == amountsType:
 			found(inner, field)
 		case field.Kind() == reflect.Struct:
 			eachVariable(field, inner, found)
@@ -477,6 +492,14 @@ func (l *loader) override(at position, path string, field reflect.Value, text st
 	case field.Type() == reflect.TypeFor[[]string]():
 		l.places[path] = at
 		field.Set(reflect.ValueOf(splitList(text)))
+	case field.Type() == amountsType:
+		l.places[path] = at
+		parts := splitList(text)
+		list := reflect.MakeSlice(amountsType, len(parts), len(parts))
+		for i, part := range parts {
+			l.set(at, path+"["+strconv.Itoa(i)+"]", element(list, i), part)
+		}
+		field.Set(list)
 	}
 }
 

@@ -27,7 +27,7 @@ func TestOwnKeyFees(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 			continue
 		}
-		if got := c.OwnKeys.Manager().Fee; got != want || got.String() != text {
+		if got := c.OwnKeys.Fee; catalog.Fee(got) != want || got.String() != text {
 			t.Errorf("%s is %+v, which prints as %s", text, got, got)
 		}
 	}

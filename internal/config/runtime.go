@@ -19,7 +19,7 @@ import (
 func (c *Config) Rate() rate.Declared {
 	p := &c.Pricing
 	return rate.Declared{
-		RubPerUSD: string(p.RubPerUSD), Margin: string(p.Margin), VAT: p.VAT.rate(), Version: p.version(),
+		RubPerUSD: string(p.RubPerUSD), Margin: string(p.Margin), VAT: p.VAT.Applied(), Version: p.version(),
 		RateAt: c.places["pricing.rub_per_usd"].String(), MarginAt: c.places["pricing.margin"].String(), FromBank: p.RateSource == rate.CBR,
 	}
 }
@@ -131,13 +131,5 @@ func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 const maxVersion = 100
 
 func (p *Pricing) version() string {
-	return rate.Version(p.Version, string(p.RubPerUSD), string(p.Margin), p.VAT.rate())
-}
-
-// rate returns the tax as the rate has it.
-func (v *VAT) rate() rate.VAT {
-	if v.Mode == "none" || v.Mode == "" {
-		return rate.VAT{}
-	}
-	return rate.VAT{Mode: v.Mode, Percent: string(v.Percent)}
+	return rate.Version(p.Version, string(p.RubPerUSD), string(p.Margin), p.VAT.Applied())
 }

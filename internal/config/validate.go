@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/big"
 	"net"
-	"net/mail"
+	netmail "net/mail"
 	"net/netip"
 	"net/url"
 	"path/filepath"
@@ -16,9 +16,12 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/update"
 	"weir/internal/fault"
+	"weir/internal/mail"
 	"weir/internal/money"
 	"weir/internal/rate"
 )
@@ -119,8 +122,8 @@ func (k *checker) values() {
 	if _, err := money.NewRate(string(c.Pricing.RubPerUSD), string(c.Pricing.Margin)); err != nil {
 		k.fail("pricing.rub_per_usd", "rub_per_usd must be a number above 0 and margin a number of 0 or more")
 	}
-	k.oneOf("pricing.vat.mode", c.Pricing.VAT.Mode, "none", rate.Included, rate.OnTop)
-	if err := c.Pricing.VAT.rate().Check(); err != nil {
+	k.oneOf("pricing.vat.mode", c.Pricing.VAT.Mode, rate.NoVAT, rate.Included, rate.OnTop)
+	if err := c.Pricing.VAT.Applied().Check(); err != nil {
 		k.fail("pricing.vat.percent", "%s", fault.From(err).Public)
 	}
 	k.priceLists()
@@ -139,28 +142,28 @@ func (k *checker) values() {
 
 func (k *checker) signIn() {
 	s, m := &k.c.SignIn, &k.c.Mail
-	k.oneOf("sign_in.sign_up", s.SignUp, "closed", "invitation", "open")
-	k.positive("sign_in.session_idle", int64(s.SessionIdle))
-	if s.SessionMax < s.SessionIdle {
-		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.SessionIdle)
+	k.oneOf("sign_in.sign_up", string(s.SignUp), string(auth.Closed), string(auth.ByInvite), string(auth.Open))
+	k.positive("sign_in.session_idle", int64(s.Idle))
+	if s.Longest < s.Idle {
+		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.Idle)
 	}
 	k.signInProviders()
-	k.oneOf("mail.encryption", m.Encryption, "starttls", "tls", "none")
+	k.oneOf("mail.encryption", m.Encryption, mail.StartTLS, mail.TLS, mail.Plain)
 	if m.Port < 1 || m.Port > 65535 {
 		k.fail("mail.port", "it must be a port, from 1 to 65535")
 	}
 	switch {
 	case m.Host == "":
-		if s.SignUp == "open" {
+		if s.SignUp == auth.Open {
 			k.fail("sign_in.sign_up", "open sign-up needs mail.host: without mail nobody shows that an address is theirs, and anybody could make accounts without end")
 		}
 		return
 	case strings.ContainsAny(m.Host, ":/ "):
 		k.fail("mail.host", "%q is not a host; write a name such as smtp.example.org, and the port in mail.port", m.Host)
-	case m.Encryption == "none" && m.Host != "localhost" && m.Host != "127.0.0.1" && m.Host != "::1":
+	case m.Encryption == mail.Plain && m.Host != "localhost" && m.Host != "127.0.0.1" && m.Host != "::1":
 		k.fail("mail.encryption", "only a mail server on this machine can be used without encryption: links in mails let people in")
 	}
-	if _, err := mail.ParseAddress(m.From); err != nil {
+	if _, err := netmail.ParseAddress(m.From); err != nil {
 		k.fail("mail.from", "%q is not an address; write one such as \"Weir <weir@example.org>\"", m.From)
 	}
 	if k.c.Server.PublicURL == "" {
@@ -226,20 +229,19 @@ func (k *checker) issuer(at, address string) {
 func (k *checker) payments() {
 	p := &k.c.Payments
 	k.oneOf("payments.provider", p.Provider, "", "yookassa")
-	least, most := k.rubles("payments.min", p.Min), k.rubles("payments.max", p.Max)
-	if least <= 0 || most < least {
+	if p.Min <= 0 || p.Max < p.Min {
 		k.fail("payments.max", "payments must be from min, above 0, to max, at least min")
 	}
-	for i, a := range p.Amounts {
-		if n := k.rubles(fmt.Sprintf("payments.amounts[%d]", i), Decimal(a)); n < least || n > most {
+	for i, n := range p.Amounts {
+		if n < p.Min || n > p.Max {
 			k.fail(fmt.Sprintf("payments.amounts[%d]", i), "it must be from min to max")
 		}
 	}
-	if limit := k.rubles("payments.auto_top_up.max_monthly_cap", p.AutoTopUp.MaxMonthlyCap); limit < least {
+	if p.Auto.MaxCap < p.Min {
 		k.fail("payments.auto_top_up.max_monthly_cap", "it must be at least min")
 	}
 	y := &p.YooKassa
-	if _, err := p.Networks(); err != nil {
+	if _, err := Networks(y.NotifyFrom); err != nil {
 		k.fail("payments.yookassa.notify_from", "%s", err)
 	}
 	if r := &y.Receipt; r.VATCode < 1 || r.VATCode > 12 || r.TaxSystem < 0 || r.TaxSystem > 6 {
@@ -272,23 +274,11 @@ func (k *checker) rubles(path string, d Decimal) money.Nano {
 	return n
 }
 
-// Networks are where notifications of payments may come from.
-func (p *Payments) Networks() (all []netip.Prefix, err error) {
-	for _, text := range p.YooKassa.NotifyFrom {
-		prefix, err := prefixOf(text)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, prefix)
-	}
-	return all, nil
-}
-
 func (k *checker) priceLists() {
 	p := &k.c.PriceLists
-	k.oneOf("price_lists.publish", p.Publish, "by_hand", "within_bounds")
-	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise} {
-		if x := d.Fraction(); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
+	k.oneOf("price_lists.publish", p.Publish, update.ByHand, update.WithinBounds)
+	for path, d := range map[string]string{"max_drop": p.Drop, "max_rise": p.Rise} {
+		if x := update.Fraction(d); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
 			k.fail("price_lists."+path, "it must be a fraction of the price: \"0.2\" is a fifth")
 		}
 	}
@@ -355,7 +345,7 @@ func (k *checker) tls() {
 		k.fail("server.tls.acme.directory_url", "it must be an https:// address")
 	}
 	if e := t.ACME.Email; e != "" {
-		if a, err := mail.ParseAddress(e); err != nil || a.Address != e {
+		if a, err := netmail.ParseAddress(e); err != nil || a.Address != e {
 			k.fail("server.tls.acme.email", "%q is not an e-mail address", e)
 		}
 	}
@@ -407,7 +397,7 @@ func (k *checker) server() {
 			k.fail("server.admin_listen", "it must differ from listen: metrics and profiles are not for clients")
 		}
 	}
-	if _, err := s.Prefixes(); err != nil {
+	if _, err := Networks(s.TrustedProxies); err != nil {
 		k.fail("server.trusted_proxies", "%w", err)
 	}
 	l := &s.Limits
@@ -456,10 +446,10 @@ func (k *checker) address(path, address string) {
 	}
 }
 
-// Prefixes returns the trusted proxies. A bare address is a prefix with only that address.
-func (s *Server) Prefixes() ([]netip.Prefix, error) {
+// Networks are a list of addresses and prefixes. A bare address is a prefix with only that address.
+func Networks(list []string) ([]netip.Prefix, error) {
 	var out []netip.Prefix
-	for _, text := range s.TrustedProxies {
+	for _, text := range list {
 		p, err := prefixOf(text)
 		if err != nil {
 			return nil, err

@@ -1,10 +1,9 @@
 package config
 
 import (
-	"encoding"
+	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"math"
 	"math/big"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/secret"
 )
 
 // Lookup finds an environment variable, like os.LookupEnv.
@@ -56,62 +56,20 @@ func (b Builtin) Allows(id string) bool {
 	return b.All
 }
 
-const masked = "***"
-
-// Secret is a credential. When it is printed, encoded or logged, it shows as ***; only Reveal returns it.
-type Secret struct {
-	text    string
-	missing bool // see LoadForCommand
-}
-
-// NewSecret makes a Secret of its text.
-func NewSecret(text string) Secret { return Secret{text: text} }
-
-// Missing reports whether the secret could not be read. Commands that do not need it get a placeholder.
-func (s Secret) Missing() bool { return s.missing }
-
-// Reveal returns the secret, or "".
-func (s Secret) Reveal() string { return s.text }
-
-// Format prints *** for every verb, or nothing if there is no secret.
-func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
-
-func (s Secret) String() string {
-	if s.text == "" {
-		return ""
-	}
-	return masked
-}
-
-// MarshalText returns the masked secret, for JSON and other text encoders.
-func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
-
-// MarshalYAML returns the masked secret.
-func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
-
-// LogValue returns the masked secret, for slog.
-func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
-
-var (
-	_ fmt.Formatter          = Secret{}
-	_ encoding.TextMarshaler = Secret{}
-	_ slog.LogValuer         = Secret{}
-)
-
 // readSecret resolves the value of a secret: ${NAME} and env:NAME name a variable, file:PATH a file that only its owner may read. Any other
 // text is the secret itself. Errors contain no part of a secret.
-func readSecret(text string, env Lookup) (Secret, error) {
+func readSecret(text string, env Lookup) (secret.Text, error) {
 	if name, ok := variable(text); ok {
 		value, set := env(name)
 		if !set || value == "" {
-			return Secret{}, fmt.Errorf("the environment variable %s is not set", name)
+			return secret.Text{}, fmt.Errorf("the environment variable %s is not set", name)
 		}
-		return Secret{text: value}, nil
+		return secret.New(value), nil
 	}
 	if path, ok := strings.CutPrefix(text, "file:"); ok {
 		return readSecretFile(path)
 	}
-	return Secret{text: text}, nil
+	return secret.New(text), nil
 }
 
 func variable(text string) (string, bool) {
@@ -124,27 +82,27 @@ func variable(text string) (string, bool) {
 	return "", false
 }
 
-func readSecretFile(path string) (Secret, error) {
+func readSecretFile(path string) (secret.Text, error) {
 	const most = 64 << 10
 	info, err := os.Stat(path)
 	if err != nil {
-		return Secret{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
+		return secret.Text{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return Secret{}, fmt.Errorf("the secret file %s is not a regular file of at most 64 KiB", path)
+		return secret.Text{}, fmt.Errorf("the secret file %s is not a regular file of at most 64 KiB", path)
 	}
 	if !private(path, info.Mode(), mountOf(path)) {
-		return Secret{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
+		return secret.Text{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return Secret{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
+		return secret.Text{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
 	}
 	text := strings.TrimRight(string(data), "\r\n")
 	if text == "" {
-		return Secret{}, fmt.Errorf("the secret file %s is empty", path)
+		return secret.Text{}, fmt.Errorf("the secret file %s is empty", path)
 	}
-	return Secret{text: text}, nil
+	return secret.New(text), nil
 }
 
 // credentials is where systemd puts what a unit loads (LoadCredential=, in systemd.exec(5)), readable by the unit's user alone. It names that
@@ -237,6 +195,38 @@ func parseRubles(text string) (money.Nano, error) {
 		return 0, fmt.Errorf("%q must be rubles of 0 or more with at most nine decimals, such as \"1.5\"", clip(text))
 	}
 	return n, nil
+}
+
+// kopecks are an amount of money that is paid: it has no fractions of a kopeck.
+type kopecks money.Nano
+
+func (n kopecks) String() string { return money.Nano(n).String() }
+
+// maxPaid bounds amounts that are paid, in rubles.
+const maxPaid = 1_000_000_000
+
+func parseKopecks(text string) (kopecks, error) {
+	d, err := parseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	n, err := money.Parse(string(d))
+	if err != nil || n%(money.Ruble/100) != 0 || n > maxPaid*money.Ruble {
+		return 0, errors.New("it must be rubles with at most two decimals, such as \"500\"")
+	}
+	return kopecks(n), nil
+}
+
+// decimalFloat is a number of which it does not matter how it was written.
+type decimalFloat float64
+
+func parseFloat(text string) (decimalFloat, error) {
+	d, err := parseDecimal(text)
+	if err != nil {
+		return 0, err
+	}
+	x, err := strconv.ParseFloat(string(d), 64)
+	return decimalFloat(x), err
 }
 
 func parseDecimal(text string) (Decimal, error) {

@@ -15,6 +15,7 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/oidc"
 	"weir/internal/oidc/oidctest"
+	"weir/internal/secret"
 )
 
 // tab is a browser that visits another provider.
@@ -125,7 +126,7 @@ func startElsewhere(t *testing.T, change func(*auth.Provider)) *elsewhere {
 		o.Redirects, o.Now = []string{e.url + "/api/auth/oidc/test/callback"}, func() time.Time { return e.now }
 		o.Who = oidctest.Person{Subject: "42", Email: "anna@example.org", Name: "Anna", Verified: "true"}
 	})
-	e.people.AllowElsewhere(oidc.New([]oidc.Provider{{Provider: p, ClientID: e.provider.ClientID, ClientSecret: e.provider.ClientSecret, Scopes: []string{"email"}}},
+	e.people.AllowElsewhere(oidc.New([]oidc.Provider{{Provider: p, ClientID: e.provider.ClientID, ClientSecret: secret.New(e.provider.ClientSecret), Scopes: []string{"email"}}},
 		func(string) http.RoundTripper { return http.DefaultTransport }, func() time.Time { return e.now }))
 	return e
 }

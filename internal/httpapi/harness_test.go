@@ -218,7 +218,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{SweepEvery: time.Hour, BeatEvery: time.Hour}), // it stores nothing
 	}
 	n.store = store
-	n.people = auth.NewManager(store.People, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{SignUp: auth.ByInvite})
+	n.people = auth.NewManager(store.People, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{Passwords: true, SignUp: auth.ByInvite})
 	deps.People, deps.CallerOf = n.people, verifier.Of
 	if parts != nil {
 		parts(&deps)

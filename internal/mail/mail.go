@@ -21,6 +21,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/loop"
 	"weir/internal/notify"
+	"weir/internal/secret"
 )
 
 // The ways to reach an SMTP server.
@@ -32,13 +33,19 @@ const (
 
 // Config is how the server is reached. From is an address such as "Weir <weir@example.org>".
 type Config struct {
-	Host, Username, Password string
-	Port                     int
-	Encryption               string
-	From                     string
-	BaseURL                  func() string  // how people reach the interface, without a slash at its end
-	Roots                    *x509.CertPool // nil: the system's; tests have servers of their own
+	Host       string      `yaml:"host"` // "": no mail is sent
+	Port       int         `yaml:"port"`
+	Encryption string      `yaml:"encryption"` // StartTLS, TLS, Plain
+	Username   string      `yaml:"username"`
+	Password   secret.Text `yaml:"password"`
+	From       string      `yaml:"from"`
+
+	BaseURL func() string  // how people reach the interface, without a slash at its end
+	Roots   *x509.CertPool // nil: the system's; tests have servers of their own
 }
+
+// Default is the configuration of a server without a name.
+func Default() Config { return Config{Port: 587, Encryption: StartTLS} }
 
 const (
 	room     = 1000 // mails that wait in one lane
@@ -238,7 +245,7 @@ func (s *Sender) send(ctx context.Context, p *post) error {
 	if s.cfg.Username != "" {
 		// The connection is encrypted by now, or to this machine: the library cannot know that of a connection of ours.
 		options = append(options, gomail.WithOpportunisticSMTPAuth(gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthPlainNoEnc, gomail.SMTPAuthLoginNoEnc),
-			gomail.WithUsername(s.cfg.Username), gomail.WithPassword(s.cfg.Password))
+			gomail.WithUsername(s.cfg.Username), gomail.WithPassword(s.cfg.Password.Reveal()))
 	}
 	client, err := gomail.NewClient(s.cfg.Host, options...)
 	if err != nil {

@@ -25,6 +25,7 @@ import (
 	weirfault "weir/internal/fault"
 	"weir/internal/mail"
 	"weir/internal/notify"
+	"weir/internal/secret"
 )
 
 // fault is what a connection suffers.
@@ -359,7 +360,9 @@ func TestRefusals(t *testing.T) {
 func TestEncryptionIsNotOptional(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
-	m, logged := s.sender(func(c *mail.Config) { c.Encryption, c.Username, c.Password = mail.StartTLS, "weir", "hunter2hunter2" })
+	m, logged := s.sender(func(c *mail.Config) {
+		c.Encryption, c.Username, c.Password = mail.StartTLS, "weir", secret.New("hunter2hunter2")
+	})
 	m.Send(auth.Mail{To: "anna@example.org", Kind: auth.MailReset, Link: "/a"})
 	m.Send(auth.Mail{To: "boris@example.org", Kind: auth.MailReset, Link: "/a"})
 	got(t, s.ended)
@@ -382,7 +385,7 @@ func TestEncrypted(t *testing.T) {
 	roots := x509.NewCertPool()
 	roots.AddCert(web.Certificate())
 	m, _ := s.sender(func(c *mail.Config) {
-		c.Encryption, c.Username, c.Password, c.Roots = mail.TLS, "weir", "hunter2hunter2", roots
+		c.Encryption, c.Username, c.Password, c.Roots = mail.TLS, "weir", secret.New("hunter2hunter2"), roots
 	})
 	m.Send(auth.Mail{To: "anna@example.org", Kind: auth.MailReset, Link: "/a"})
 	got(t, s.received)

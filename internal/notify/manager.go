@@ -21,17 +21,29 @@ import (
 
 // Config says how a Manager works. Its values are in package config, which has the defaults.
 type Config struct {
-	Now        func() time.Time
-	Defaults   Choices
-	Threshold  money.Nano // of a low balance without a choice of the person's; 0: only the days that it lasts count
-	TestsADay  int        // of an account
-	CheckEvery time.Duration
-	Poll       time.Duration                                                    // between looks into the store
-	MailEvery  time.Duration                                                    // between two mails of this node
-	Encode     func(*Fact) []byte                                               // the data of a webhook's event, JSON
-	Report     func(what string, account string, cause Cause, n int, err error) // an event that the operator should know about; account and cause may be ""
-	Wake       func()                                                           // there is a new delivery in the outbox
+	Enabled        bool          `yaml:"enabled"`
+	Email          []string      `yaml:"email"`                  // causes that are on by mail, until a person switches them
+	Webhook        []string      `yaml:"webhook"`                // likewise by webhook
+	Threshold      money.Nano    `yaml:"threshold" as:"kopecks"` // of a low balance without a choice of the person's; 0: only the days that it lasts count
+	CheckEvery     time.Duration `yaml:"check_every"`
+	MailsPerMinute int64         `yaml:"mails_per_minute"`  // of this node
+	TestsPerDay    int           `constant:"tests_per_day"` // of an account
+
+	Now    func() time.Time
+	Encode func(*Fact) []byte                                               // the data of a webhook's event, JSON
+	Report func(what string, account string, cause Cause, n int, err error) // an event that the operator should know about; account and cause may be ""
+	Wake   func()                                                           // there is a new delivery in the outbox
 }
+
+// Default is the configuration of a node without one.
+func Default() Config {
+	return Config{Enabled: true, Email: CauseNames(), Webhook: CauseNames(), CheckEvery: 5 * time.Minute, MailsPerMinute: 60, TestsPerDay: 5}
+}
+
+// pollEvery is the longest pause between looks for accounts to check and mails to send.
+const pollEvery = 5 * time.Second
+
+func (c *Config) poll() time.Duration { return min(pollEvery, c.CheckEvery) }
 
 // People knows addresses.
 type People interface {
@@ -52,6 +64,7 @@ type Manager struct {
 	people People
 	mail   Mailer // nil: no mail is sent
 	cfg    Config
+	usual  Choices // without a choice of the person's
 
 	mu  sync.Mutex
 	key []byte // of links; nil: not read yet
@@ -59,7 +72,7 @@ type Manager struct {
 
 // NewManager makes a Manager. mail may be nil.
 func NewManager(s Store, p People, mail Mailer, c Config) *Manager {
-	return &Manager{store: s, people: p, mail: mail, cfg: c}
+	return &Manager{store: s, people: p, mail: mail, cfg: c, usual: NewChoices(causes(c.Email), causes(c.Webhook))}
 }
 
 // View is what the page of the settings shows.
@@ -82,7 +95,7 @@ func (m *Manager) Settings(ctx context.Context, account string) (v View, err err
 	if err != nil {
 		return v, err
 	}
-	return View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.cfg.Defaults.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}, nil
+	return View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.usual.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}, nil
 }
 
 func (m *Manager) threshold(s *Settings) money.Nano {
@@ -147,7 +160,7 @@ func (m *Manager) Test(ctx context.Context, account string) (t Tested, err error
 		return t, fault.New(fault.Conflict, op, "There is nowhere to send a test: this account has no confirmed e-mail address and no webhook.")
 	}
 	now := m.cfg.Now()
-	room, err := m.store.TakeNoticeTest(ctx, account, now.UTC().Format(time.DateOnly), m.cfg.TestsADay)
+	room, err := m.store.TakeNoticeTest(ctx, account, now.UTC().Format(time.DateOnly), m.cfg.TestsPerDay)
 	if err != nil {
 		return t, err
 	}

@@ -27,6 +27,14 @@ const (
 // Causes lists all, in the order of pages and documents.
 var Causes = []Cause{LowBalance, KeyLimit, KeyExpiry, ModelRetiring, Payment, Spending}
 
+// CauseNames lists the names of all.
+func CauseNames() (names []string) {
+	for _, c := range Causes {
+		names = append(names, string(c))
+	}
+	return names
+}
+
 // Channel is a way to report a fact.
 type Channel string
 
@@ -117,6 +125,13 @@ func NewChoices(email, hook []Cause) Choices {
 		c[cause] = map[Channel]bool{Email: slices.Contains(email, cause), Webhook: slices.Contains(hook, cause)}
 	}
 	return c
+}
+
+func causes(names []string) (list []Cause) {
+	for _, name := range names {
+		list = append(list, Cause(name))
+	}
+	return list
 }
 
 // With returns the choices with those of an account over them.

@@ -61,8 +61,8 @@ type Watcher struct {
 // NewWatcher makes a Watcher. It does nothing before Start.
 func NewWatcher(m *Manager, r Reports, k Keys, c func() *catalog.Snapshot) *Watcher {
 	w := &Watcher{m: m, reports: r, keys: k, catalog: c}
-	w.checks = loop.New(m.cfg.Poll, w.CheckRound)
-	w.mails = loop.New(m.cfg.Poll, w.MailRound)
+	w.checks = loop.New(m.cfg.poll(), w.CheckRound)
+	w.mails = loop.New(m.cfg.poll(), w.MailRound)
 	return w
 }
 
@@ -86,25 +86,25 @@ func (w *Watcher) CheckRound(ctx context.Context) time.Duration {
 	if now.Sub(w.enrolled) >= w.m.cfg.CheckEvery || now.Before(w.enrolled) {
 		if err := w.upkeep(ctx, now); err != nil {
 			w.failed(ctx, "accounts cannot be looked through for notifications", "", err)
-			return w.m.cfg.Poll
+			return w.m.cfg.poll()
 		}
 		w.enrolled = now
 	}
 	due, err := w.m.store.ClaimChecks(ctx, now, now.Add(w.m.cfg.CheckEvery), checkAtOnce)
 	if err != nil {
 		w.failed(ctx, "accounts cannot be looked through for notifications", "", err)
-		return w.m.cfg.Poll
+		return w.m.cfg.poll()
 	}
 	for i := range due {
 		if ctx.Err() != nil {
-			return w.m.cfg.Poll
+			return w.m.cfg.poll()
 		}
 		if err := w.check(ctx, &due[i], now); err != nil {
 			w.failed(ctx, "an account could not be checked for notifications; it is tried again", due[i].ID, err)
 		}
 	}
 	if len(due) < checkAtOnce {
-		return w.m.cfg.Poll
+		return w.m.cfg.poll()
 	}
 	return time.Millisecond // others may use the store in between
 }
@@ -146,7 +146,7 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	on := w.m.cfg.Defaults.With(s.Own)
+	on := w.m.usual.With(s.Own)
 	found := facts[:0] // with events that are reported to no one: they are not news when reports are switched on later
 	for i := range facts {
 		if c := facts[i].Kind.Cause(); facts[i].Happened() || address && on.On(c, Email) || s.Webhook != "" && on.On(c, Webhook) {
@@ -208,10 +208,10 @@ func (w *Watcher) MailRound(ctx context.Context) time.Duration {
 	due, err := w.m.store.ClaimMails(ctx, now, now.Add(mailLease), 1)
 	if err != nil {
 		w.failed(ctx, "mails of notifications cannot be read from the store", "", err)
-		return w.m.cfg.Poll
+		return w.m.cfg.poll()
 	}
 	if len(due) == 0 {
-		return w.m.cfg.Poll
+		return w.m.cfg.poll()
 	}
 	for i := range due {
 		l := &due[i]
@@ -223,7 +223,7 @@ func (w *Watcher) MailRound(ctx context.Context) time.Duration {
 			w.m.cfg.Report("a notification's mail was given up", l.Account, l.Cause, l.Attempts, err)
 		}
 	}
-	return w.m.cfg.MailEvery
+	return time.Minute / time.Duration(w.m.cfg.MailsPerMinute)
 }
 
 // send makes one attempt, and decides what follows.
@@ -259,7 +259,7 @@ func (w *Watcher) write(ctx context.Context, l *Letter) (*Mail, error) {
 		return nil, err
 	}
 	p, err := w.m.people.PersonOf(ctx, l.Account)
-	if err != nil || p.Email == "" || !p.Confirmed || p.Disabled || !w.m.cfg.Defaults.With(s.Own).On(l.Cause, Email) {
+	if err != nil || p.Email == "" || !p.Confirmed || p.Disabled || !w.m.usual.With(s.Own).On(l.Cause, Email) {
 		return nil, err
 	}
 	token, err := w.m.Token(ctx, l.Account, l.Cause)

@@ -17,15 +17,16 @@ import (
 
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/secret"
 )
 
 // Provider is one of the configuration.
 type Provider struct {
-	auth.Provider
-	ClientID     string
-	ClientSecret string   // "": a client that has only PKCE
-	Scopes       []string // without openid
-	EmailClaim   string   // the claim with the address; "": email
+	auth.Provider `yaml:",inline"`
+	ClientID      string      `yaml:"client_id"`
+	ClientSecret  secret.Text `yaml:"client_secret"` // "": a client that has only PKCE
+	Scopes        []string    `yaml:"scopes"`        // beside openid; none in settings: email, profile
+	EmailClaim    string      `yaml:"email_claim"`   // the claim with the address; "": email
 }
 
 const (
@@ -125,11 +126,11 @@ func (k *known) ready(ctx context.Context, now time.Time) (*oidc.Provider, oauth
 	}
 	e := p.Endpoint()
 	e.AuthStyle = oauth2.AuthStyleInParams
-	if k.ClientSecret != "" && (len(says.Methods) == 0 || has(says.Methods, "client_secret_basic")) {
+	if k.ClientSecret.Reveal() != "" && (len(says.Methods) == 0 || has(says.Methods, "client_secret_basic")) {
 		e.AuthStyle = oauth2.AuthStyleInHeader
 	}
 	k.found, k.err, k.sends = p, nil, says.Sends
-	k.config = oauth2.Config{ClientID: k.ClientID, ClientSecret: k.ClientSecret, Endpoint: e, Scopes: append([]string{oidc.ScopeOpenID}, k.Scopes...)}
+	k.config = oauth2.Config{ClientID: k.ClientID, ClientSecret: k.ClientSecret.Reveal(), Endpoint: e, Scopes: append([]string{oidc.ScopeOpenID}, k.Scopes...)}
 	return k.found, k.config, nil
 }
 

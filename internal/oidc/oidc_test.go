@@ -15,6 +15,7 @@ import (
 	"weir/internal/fetch"
 	"weir/internal/oidc"
 	"weir/internal/oidc/oidctest"
+	"weir/internal/secret"
 )
 
 const redirect = "https://weir.example.org/api/auth/oidc/test/callback"
@@ -42,7 +43,7 @@ func start(t *testing.T) (*oidctest.Provider, *oidc.Client, *clock) {
 // client asks a provider as the gateway does, through package fetch.
 func client(p *oidctest.Provider, c *clock) *oidc.Client {
 	f := fetch.New(fetch.Config{Connect: 10 * time.Second, FirstByte: 10 * time.Second, Idle: 10 * time.Second, Total: 20 * time.Second})
-	return oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Name: "Test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, Scopes: []string{"email"}}},
+	return oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Name: "Test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: secret.New(p.ClientSecret), Scopes: []string{"email"}}},
 		func(issuer string) http.RoundTripper { return f.Transport(issuer, 1<<20) }, c.now)
 }
 
@@ -244,7 +245,7 @@ func TestEmailClaim(t *testing.T) {
 		p.Set(func(p *oidctest.Provider) {
 			p.Info, p.Who = inInfo, oidctest.Person{Subject: "42", Email: "other@example.org", Verified: "true", More: `,"upn":"anna@example.org"`}
 		})
-		entra := oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: p.ClientSecret, EmailClaim: "upn"}},
+		entra := oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: secret.New(p.ClientSecret), EmailClaim: "upn"}},
 			func(string) http.RoundTripper { return http.DefaultTransport }, c.now)
 		if got, err := finish(t, entra, trip()); err != nil || got.Email != "anna@example.org" || got.Verified || !got.Silent {
 			t.Errorf("%s: %+v, %v", name, got, err)

@@ -30,10 +30,16 @@ const (
 
 // Config decides who may bring keys, and what their calls cost.
 type Config struct {
-	Enabled   bool
-	Fee       catalog.Fee
-	Providers []string // slugs of providers whose keys are taken; none: those that the operator has credentials of
-	Most      int      // keys of an account
+	Enabled        bool     `yaml:"enabled"`
+	Fee            Fee      `yaml:"fee"`
+	Providers      []string `yaml:"providers"`            // slugs of providers whose keys are taken; none: those that the operator has credentials of
+	MaxPerAccount  int      `yaml:"max_per_account"`      // keys
+	TestsPerMinute int64    `constant:"tests_per_minute"` // of an account
+}
+
+// Default is the configuration of a node without one.
+func Default() Config {
+	return Config{Enabled: true, Fee: Fee{Share: 500}, MaxPerAccount: 20, TestsPerMinute: 5}
 }
 
 // Manager keeps and finds keys. It is safe for concurrent use.
@@ -71,10 +77,10 @@ func NewManager(s Store, ring func() *seal.Ring, now func() time.Time, c Config)
 func (m *Manager) Ready() bool { return m.cfg.Enabled && m.ring().Ready() }
 
 // Fee is what calls with an own key cost.
-func (m *Manager) Fee() catalog.Fee { return m.cfg.Fee }
+func (m *Manager) Fee() catalog.Fee { return catalog.Fee(m.cfg.Fee) }
 
 // Most is how many keys an account may have.
-func (m *Manager) Most() int { return m.cfg.Most }
+func (m *Manager) Most() int { return m.cfg.MaxPerAccount }
 
 // Takes reports whether keys of a provider are taken. Unless the operator lists it, that is a provider that checks keys as far as one can
 // see: the operator has one for it. Servers that check none would serve everybody for the fee.
@@ -171,7 +177,7 @@ func (m *Manager) Add(ctx context.Context, user string, p *catalog.Provider, sec
 		return Key{}, err
 	}
 	e := audit.Event{Actor: by, Action: audit.ProviderKeyAdded, Target: user + " " + k.ID, After: p.ID + ", " + string(order)}
-	err = m.store.AddProviderKey(ctx, k, m.cfg.Most, e)
+	err = m.store.AddProviderKey(ctx, k, m.cfg.MaxPerAccount, e)
 	m.epoch.Add(1)
 	m.none.Remove(user)
 	return k, err
@@ -305,7 +311,7 @@ func (m *Manager) own(k *Key, now time.Time) routing.Own {
 		if !m.Takes(ep.Provider) || !leads(ep, origins) {
 			return nil
 		}
-		return ep.WithOwnKey(k.ID, secret, m.cfg.Fee)
+		return ep.WithOwnKey(k.ID, secret, m.Fee())
 	}
 	until, resting := m.rest.Get(restKey(k))
 	o.Resting = resting && now.Before(until)

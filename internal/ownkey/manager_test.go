@@ -107,7 +107,7 @@ var (
 	provider = &catalog.Provider{ID: "acme", Name: "Acme", Key: "operator"}
 	endpoint = &catalog.Endpoint{ID: "acme/m", Provider: provider, Model: &catalog.Model{Slug: "v/m"}}
 	actor    = audit.Actor{Name: "user:usr_a"}
-	usual    = ownkey.Config{Enabled: true, Fee: catalog.Fee{Share: 500}, Most: 5}
+	usual    = ownkey.Config{Enabled: true, Fee: ownkey.Fee{Share: 500}, MaxPerAccount: 5}
 )
 
 func (w *world) add(t *testing.T, user string, order routing.OwnOrder) ownkey.Key {
@@ -250,7 +250,7 @@ func TestLookAgain(t *testing.T) {
 
 func TestTakes(t *testing.T) {
 	t.Parallel()
-	open1, listed := open(t, usual), open(t, ownkey.Config{Enabled: true, Providers: []string{"bare"}, Most: 1})
+	open1, listed := open(t, usual), open(t, ownkey.Config{Enabled: true, Providers: []string{"bare"}, MaxPerAccount: 1})
 	for _, c := range []struct {
 		p             *catalog.Provider
 		usual, listed bool
@@ -261,7 +261,7 @@ func TestTakes(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.p.ID, open1.Takes(c.p), listed.Takes(c.p))
 		}
 	}
-	off := open(t, ownkey.Config{Most: 5})
+	off := open(t, ownkey.Config{MaxPerAccount: 5})
 	if _, err := off.Add(t.Context(), "usr_a", provider, secret, "", actor); !fault.Is(err, fault.Conflict) {
 		t.Errorf("switched off: %v", err)
 	}
@@ -332,7 +332,7 @@ func TestEndpoint(t *testing.T) {
 // A key is sent to the servers that it was put in for, whatever becomes of the provider's address.
 func TestKeysStayWithTheirServers(t *testing.T) {
 	t.Parallel()
-	w := open(t, ownkey.Config{Enabled: true, Most: 20})
+	w := open(t, ownkey.Config{Enabled: true, MaxPerAccount: 20})
 	at := func(p catalog.Provider) *catalog.Endpoint {
 		p.ID, p.Key = "acme", "operator"
 		return &catalog.Endpoint{Provider: &p}

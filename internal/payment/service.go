@@ -16,20 +16,36 @@ import (
 
 // Config bounds payments.
 type Config struct {
-	Now         func() time.Time
-	Least, Most money.Nano   // of a payment
-	Amounts     []money.Nano // that pages offer
-	Open        int          // payments of an account that have not ended
-	Test        bool         // the provider's shop is for tests: play money is credited, and pages say so
-	Receipts    bool         // payers get receipts, so they must give an address
-	Auto        bool         // people may have their wallet topped up automatically
-	AutoCap     money.Nano   // most that a rule may permit in a month
-	Description string       // of payments, for the payer
-	Every       time.Duration
+	Provider    string        `yaml:"provider"`         // "yookassa"; "": payments are off
+	Min         money.Nano    `yaml:"min" as:"kopecks"` // of a payment
+	Max         money.Nano    `yaml:"max" as:"kopecks"`
+	Amounts     []money.Nano  `yaml:"amounts"`      // that pages offer
+	MaxOpen     int           `constant:"max_open"` // payments of an account that have not ended
+	Description string        `yaml:"description"`  // of payments, for the payer
+	Poll        time.Duration `constant:"poll"`     // between looks at payments that are under way
+	Auto        AutoConfig    `yaml:"auto_top_up"`
+
+	Now      func() time.Time
+	Test     bool // the provider's shop is for tests: play money is credited, and pages say so
+	Receipts bool // payers get receipts, so they must give an address
 	// Report notifies the operator of what went wrong with a payment.
 	Report func(what, id string, err error)
 	// Unlease makes money that a node holds in reserve available for a posting; nil: absent.
 	Unlease func(ctx context.Context, wallet string) error
+}
+
+// AutoConfig bounds top-ups with saved payment methods.
+type AutoConfig struct {
+	Enabled bool       `yaml:"enabled"`                      // people may have their wallet topped up automatically
+	MaxCap  money.Nano `yaml:"max_monthly_cap" as:"kopecks"` // most that a rule may permit in a month
+}
+
+// Default is the configuration without a provider.
+func Default() Config {
+	return Config{
+		Min: 100 * money.Ruble, Max: 100_000 * money.Ruble, Amounts: []money.Nano{500 * money.Ruble, 1000 * money.Ruble, 3000 * money.Ruble, 10_000 * money.Ruble},
+		MaxOpen: 5, Description: "Top-up of a balance", Poll: 5 * time.Second, Auto: AutoConfig{MaxCap: 100_000 * money.Ruble},
+	}
 }
 
 const (
@@ -57,7 +73,7 @@ func NewService(s Store, p Provider, c Config) *Service {
 		c.Report = func(string, string, error) {}
 	}
 	v := &Service{store: s, provider: p, cfg: c}
-	v.loop = loop.Every(max(c.Every, time.Second), v.Round)
+	v.loop = loop.Every(max(c.Poll, time.Second), v.Round)
 	return v
 }
 
@@ -108,7 +124,7 @@ func (s *Service) Make(ctx context.Context, a Ask) (Payment, error) {
 		after += "; consents to automatic top-ups, " + rule.words()
 	}
 	e := audit.Event{Actor: a.Actor, Action: audit.PaymentMade, Target: p.ID, After: after}
-	if err := s.store.AddPayment(ctx, p, Bounds{Open: s.cfg.Open}, rule, e); err != nil {
+	if err := s.store.AddPayment(ctx, p, Bounds{Open: s.cfg.MaxOpen}, rule, e); err != nil {
 		return Payment{}, err
 	}
 	return s.ask(ctx, p)
@@ -117,8 +133,8 @@ func (s *Service) Make(ctx context.Context, a Ask) (Payment, error) {
 func (s *Service) check(a *Ask) error {
 	const op = "payment.Make"
 	switch {
-	case a.Amount < s.cfg.Least || a.Amount > s.cfg.Most:
-		return fault.Field(op, "amount", "amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most).Coded("rubles_range", "least", s.cfg.Least, "most", s.cfg.Most)
+	case a.Amount < s.cfg.Min || a.Amount > s.cfg.Max:
+		return fault.Field(op, "amount", "amount must be from %s to %s rubles.", s.cfg.Min, s.cfg.Max).Coded("rubles_range", "least", s.cfg.Min, "most", s.cfg.Max)
 	case s.cfg.Receipts && a.Email == "":
 		return fault.Field(op, "email", "email is missing: the receipt is sent there.").Coded("receipt_email_missing")
 	case !plausibleEmail(a.Email):
@@ -136,14 +152,14 @@ func (s *Service) check(a *Ask) error {
 func (s *Service) checkTerms(t *Terms) error {
 	const op = "payment.Terms"
 	switch {
-	case !s.cfg.Auto:
+	case !s.cfg.Auto.Enabled:
 		return fault.Field(op, "auto", "This gateway has no automatic top-ups. Leave auto out.").Coded("no_auto_top_up")
-	case t.Threshold < 0 || t.Threshold > s.cfg.Most:
-		return fault.Field(op, "auto.threshold", "auto.threshold must be from 0 to %s rubles.", s.cfg.Most).Coded("threshold_range", "most", s.cfg.Most)
-	case t.Amount < s.cfg.Least || t.Amount > s.cfg.Most:
-		return fault.Field(op, "auto.amount", "auto.amount must be from %s to %s rubles.", s.cfg.Least, s.cfg.Most).Coded("rubles_range", "least", s.cfg.Least, "most", s.cfg.Most)
-	case t.Cap < t.Amount || t.Cap > s.cfg.AutoCap:
-		return fault.Field(op, "auto.monthly_cap", "auto.monthly_cap must be from auto.amount to %s rubles.", s.cfg.AutoCap).Coded("monthly_cap", "most", s.cfg.AutoCap)
+	case t.Threshold < 0 || t.Threshold > s.cfg.Max:
+		return fault.Field(op, "auto.threshold", "auto.threshold must be from 0 to %s rubles.", s.cfg.Max).Coded("threshold_range", "most", s.cfg.Max)
+	case t.Amount < s.cfg.Min || t.Amount > s.cfg.Max:
+		return fault.Field(op, "auto.amount", "auto.amount must be from %s to %s rubles.", s.cfg.Min, s.cfg.Max).Coded("rubles_range", "least", s.cfg.Min, "most", s.cfg.Max)
+	case t.Cap < t.Amount || t.Cap > s.cfg.Auto.MaxCap:
+		return fault.Field(op, "auto.monthly_cap", "auto.monthly_cap must be from auto.amount to %s rubles.", s.cfg.Auto.MaxCap).Coded("monthly_cap", "most", s.cfg.Auto.MaxCap)
 	}
 	return errors.Join(whole(op, "auto.threshold", t.Threshold), whole(op, "auto.amount", t.Amount), whole(op, "auto.monthly_cap", t.Cap))
 }
@@ -394,7 +410,7 @@ func (s *Service) Round(ctx context.Context) {
 		_, err := s.pursue(ctx, refunds[i])
 		s.failed("a refund could not be asked of; it is tried again", refunds[i].ID, err)
 	}
-	if s.cfg.Auto {
+	if s.cfg.Auto.Enabled {
 		s.topUp(ctx)
 	}
 }
@@ -421,7 +437,7 @@ func (s *Service) topUp(ctx context.Context) {
 		}
 		e := audit.Event{Actor: audit.Actor{Name: "auto top-up"}, Action: audit.PaymentMade, Target: p.ID, After: r.Amount.String() + " rubles from " + p.Provider + ", as " + r.Account + " has consented"}
 		next := now.Add(autoPause)
-		switch err := s.store.AddPayment(ctx, p, Bounds{Open: s.cfg.Open}, nil, e); {
+		switch err := s.store.AddPayment(ctx, p, Bounds{Open: s.cfg.MaxOpen}, nil, e); {
 		case err == nil:
 			_, err := s.ask(ctx, p)
 			s.failed("an automatic top-up could not be made", p.ID, err)

@@ -10,8 +10,22 @@ import (
 
 // VAT says how ruble prices contain value-added tax. The zero value means that they contain none.
 type VAT struct {
-	Mode    string // "", Included or OnTop
-	Percent string // decimal text, "" without a mode
+	Mode    string `yaml:"mode"`                 // "", Included or OnTop; in settings NoVAT, too
+	Percent string `yaml:"percent" as:"decimal"` // 22 is 22 %; "" without a mode
+}
+
+// NoVAT is how settings write that there is none. The percentage beside it waits for another mode.
+const NoVAT = "none"
+
+// DefaultVAT are the settings of a node without some.
+func DefaultVAT() VAT { return VAT{Mode: NoVAT, Percent: "22"} }
+
+// Applied is the VAT that settings mean.
+func (v VAT) Applied() VAT {
+	if v.Mode == NoVAT || v.Mode == "" {
+		return VAT{}
+	}
+	return v
 }
 
 // Modes of a VAT.

@@ -42,6 +42,7 @@ var rules = map[string]rule{
 	// The domain passes bodies on as bytes; only edges use the names of their members.
 	"internal/rawjson": {layer: foundation, beside: []string{"internal/encoded", "internal/fault"}, users: []layer{edge, wiring, command}},
 	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
+	"internal/secret":  {layer: foundation},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
 	"internal/zone":     {layer: foundation, beside: []string{"internal/fault"}},
@@ -100,7 +101,7 @@ var rules = map[string]rule{
 	"internal/relay":            {layer: relaying},
 
 	// Packages have their own types for settings, so that they can be used without the whole configuration, which is made of these types.
-	"internal/config":                {layer: edge, beside: []string{"internal/catalog/builtin", "internal/fetch", "internal/httpapi", "internal/plugin", "internal/upstream"}, users: []layer{wiring, command}},
+	"internal/config":                {layer: edge, beside: []string{"internal/blob/s3", "internal/catalog/builtin", "internal/catalog/update", "internal/fetch", "internal/httpapi", "internal/mail", "internal/oidc", "internal/payment/yookassa", "internal/plugin", "internal/trace/otlp", "internal/upstream"}, users: []layer{wiring, command}},
 	"internal/catalog/builtin":       {layer: edge},
 	"internal/rate/cbr":              {layer: edge},
 	"internal/catalog/importer":      {layer: edge, beside: []string{"internal/catalog/builtin"}},

@@ -17,10 +17,24 @@ type Exporter interface{ Export(c *Call, a *Answer) }
 
 // Config says which calls are traced.
 type Config struct {
-	Ratio  float64       // of calls that no trusted client has decided on, 0 to 1
-	PassTo []string      // ids of providers whose requests have a traceparent header
-	Bytes  int           // of prompt and answer each that a span may have; 0: no content is kept
-	Rand   func() uint64 // must not be predictable from outside
+	Ratio        float64  `yaml:"ratio" as:"decimal"`      // of calls that no trusted client has decided on, 0 to 1
+	TrustFrom    []string `yaml:"trust_from"`              // addresses or prefixes of clients whose traces are continued
+	PassTo       []string `yaml:"pass_to"`                 // ids of providers whose requests have a traceparent header
+	Content      bool     `yaml:"content"`                 // spans have prompts and answers
+	ContentBytes int64    `yaml:"content_bytes" as:"size"` // of each
+
+	Rand func() uint64 // must not be predictable from outside
+}
+
+// Default is the configuration of a node without one.
+func Default() Config { return Config{Ratio: 0.1, ContentBytes: 16 << 10} }
+
+// most is how many bytes of prompt and answer each a span may have, 0 when no content is kept.
+func (c *Config) most() int {
+	if !c.Content {
+		return 0
+	}
+	return int(c.ContentBytes)
 }
 
 // Tracer begins and ends traces. It is safe for concurrent use.
@@ -50,7 +64,7 @@ func (t *Tracer) Begin(headers []string, trusted bool) *Call {
 	if !sampled && len(t.cfg.PassTo) == 0 {
 		return nil
 	}
-	c := &Call{Sampled: sampled, most: t.cfg.Bytes, passTo: t.cfg.PassTo}
+	c := &Call{Sampled: sampled, most: t.cfg.most(), passTo: t.cfg.PassTo}
 	binary.BigEndian.PutUint64(c.Span[:], t.number())
 	if continued {
 		c.Trace, c.Parent = from.Trace, from.Span
@@ -64,7 +78,7 @@ func (t *Tracer) Begin(headers []string, trusted bool) *Call {
 
 // Continue is the trace of what goes on after the span from has ended, such as a job: a child of it, with its decision.
 func (t *Tracer) Continue(from Parent) *Call {
-	c := &Call{Trace: from.Trace, Parent: from.Span, Sampled: from.Sampled, most: t.cfg.Bytes, passTo: t.cfg.PassTo}
+	c := &Call{Trace: from.Trace, Parent: from.Span, Sampled: from.Sampled, most: t.cfg.most(), passTo: t.cfg.PassTo}
 	binary.BigEndian.PutUint64(c.Span[:], t.number())
 	return c
 }

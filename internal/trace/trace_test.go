@@ -164,7 +164,7 @@ func TestPassedOn(t *testing.T) {
 // No answer takes more than the limit, however many pieces and tools it has.
 func TestContentIsBounded(t *testing.T) {
 	t.Parallel()
-	call := trace.New(trace.Config{Ratio: 1, Bytes: 100, Rand: rand.Uint64}, &exported{}).Begin(nil, false)
+	call := trace.New(trace.Config{Ratio: 1, Content: true, ContentBytes: 100, Rand: rand.Uint64}, &exported{}).Begin(nil, false)
 	call.Trying(&catalog.Endpoint{Provider: &catalog.Provider{ID: "p"}}, &completion.Request{})
 	for i := range 1000 {
 		call.Said(&completion.Event{Text: []byte("text"), Reasoning: []byte("why"), ToolCalls: []completion.ToolCall{{Index: i, Name: "f", Arguments: []byte("{}")}}})

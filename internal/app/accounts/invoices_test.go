@@ -16,6 +16,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/plugin/pdf"
+	"weir/internal/rate"
 )
 
 var invoiceSeller = invoice.Seller{Name: "ООО «Плотина»", INN: "0012345673", KPP: "001201001", Address: "Москва", Bank: "АО «Речной банк»", BIK: "000000225", Account: "40702810400000000018", Correspondent: "30101810300000000225", Director: "Иванова А. П."}
@@ -43,7 +44,7 @@ func TestInvoices(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen = "127.0.0.1:0"
-		s.Invoices.Enabled, s.Invoices.Seller, s.Invoices.VAT = true, invoiceSeller, config.VAT{Mode: "on_top", Percent: "22"}
+		s.Invoices.Enabled, s.Invoices.Seller, s.Invoices.VAT = true, invoiceSeller, rate.VAT{Mode: "on_top", Percent: "22"}
 	})
 	o, other, boss := gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 100, apikey.NewKey{}), gw.NewOwner(t, 1, apikey.NewKey{})
 	desk := &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: boss.Pages.Key}
@@ -138,7 +139,7 @@ func actsOverTheAPI(t *testing.T, gw *apptest.Gateway, o, other *apptest.Owner, 
 	do(o.Pages, 400, "POST", "/api/acts", map[string]any{"month": invoice.MonthsOf(nil).Of(time.Now())})
 	admin := gw.Node.Admin()
 	then := time.Now().AddDate(0, -2, 0)
-	c, err := (&config.Invoices{Seller: invoiceSeller, VAT: config.VAT{Mode: "none"}, Min: "1", Max: "100", NumberPrefix: "W-", ActPrefix: "A-", Line: "x", ActLine: "x", MaxOpen: 9, MaxPerDay: 9}).Manager(func() time.Time { return then })
+	c, err := (&config.Invoices{Seller: invoiceSeller, VAT: rate.VAT{Mode: "none"}, Min: "1", Max: "100", NumberPrefix: "W-", ActPrefix: "A-", Line: "x", ActLine: "x", MaxOpen: 9, MaxPerDay: 9}).Manager(func() time.Time { return then })
 	if err != nil {
 		t.Fatal(err)
 	}

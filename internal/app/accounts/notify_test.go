@@ -103,7 +103,7 @@ func TestNotifications(t *testing.T) {
 	}
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Sealing.MasterKeyFile, s.Fetch.AllowCallbacks, s.Video.Callbacks.Poll = key, []string{"127.0.0.0/8"}, 20*time.Millisecond
-		s.Mail.Host, s.Mail.Port, s.Mail.Encryption, s.Mail.From = "127.0.0.1", int64(port), "none", "Weir <weir@example.org>"
+		s.Mail.Host, s.Mail.Port, s.Mail.Encryption, s.Mail.From = "127.0.0.1", port, "none", "Weir <weir@example.org>"
 		s.Notify.CheckEvery, s.Notify.MailsPerMinute, s.Notify.TestsPerDay = 20*time.Millisecond, 6000, 3
 	})
 	o := gw.NewOwner(t, 10, apikey.NewKey{})

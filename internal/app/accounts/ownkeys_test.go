@@ -17,6 +17,7 @@ import (
 	"weir/internal/app/apptest"
 	"weir/internal/catalog"
 	"weir/internal/money"
+	"weir/internal/ownkey"
 	"weir/internal/sim"
 	"weir/internal/store/postgres/pgtest"
 )
@@ -527,7 +528,7 @@ func TestOwnKeysAreTested(t *testing.T) {
 func TestOwnKeysOff(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t)
-	keep := func(s *apptest.Setup) { s.OwnKeys.Fee = "0.25" }
+	keep := func(s *apptest.Setup) { s.OwnKeys.Fee = ownkey.Fee{Amount: money.Price{Nano: 250_000_000, Set: true}} }
 	gw := apptest.StartGateway(t, apptest.Sealing(t), d.declare(t), keep)
 	o := gw.NewOwner(t, 100, apikey.NewKey{})
 	bring(t, o.Pages, "desk", mine, "only", http.StatusCreated)

@@ -20,7 +20,7 @@ import (
 func TestVATIsCharged(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
-		s.Pricing.RubPerUSD, s.Pricing.VAT = "100", config.VAT{Mode: rate.OnTop, Percent: "20"}
+		s.Pricing.RubPerUSD, s.Pricing.VAT = "100", rate.VAT{Mode: rate.OnTop, Percent: "20"}
 		works := config.Provider{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, Models: []config.Offer{
 			{ID: "acme/dollars", UpstreamID: "chat", PriceUSD: config.Prices{Prompt: "10000", Completion: "10000"}},
 			{ID: "acme/rubles", UpstreamID: "chat", Prices: config.Prices{Prompt: "1000", Completion: "1000"}},
@@ -69,7 +69,7 @@ func TestVATOfStatements(t *testing.T) {
 	t.Parallel()
 	var changed config.Config
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
-		s.Pricing.RubPerUSD, s.Pricing.VAT = "97.3", config.VAT{Mode: rate.OnTop, Percent: "20"}
+		s.Pricing.RubPerUSD, s.Pricing.VAT = "97.3", rate.VAT{Mode: rate.OnTop, Percent: "20"}
 		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, Models: []config.Offer{
 			{ID: "acme/dollars", UpstreamID: "chat", PriceUSD: config.Prices{Prompt: "1.37", Completion: "2.77"}},
 			{ID: "acme/rubles", UpstreamID: "chat", Prices: config.Prices{Prompt: "1.1", Completion: "1.7"}},
@@ -94,7 +94,7 @@ func TestVATOfStatements(t *testing.T) {
 		}
 	}
 	calls("20")
-	for _, v := range []config.VAT{{Mode: rate.Included, Percent: "22.0"}, {Mode: "none", Percent: "22"}} {
+	for _, v := range []rate.VAT{{Mode: rate.Included, Percent: "22.0"}, {Mode: "none", Percent: "22"}} {
 		changed.Pricing.VAT = v
 		if err := gw.Node.Reload(changed); err != nil {
 			t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 func TestTracesOfBatches(t *testing.T) {
 	t.Parallel()
 	receiver := otlptest.Start(t, nil)
-	gw := nativeGateway(t, func(s *apptest.Setup) { s.Config.Tracing.Endpoint, s.Config.Tracing.Ratio = receiver.URL, "1" })
+	gw := nativeGateway(t, func(s *apptest.Setup) { s.Config.Tracing.Receiver.URL, s.Config.Tracing.Calls.Ratio = receiver.URL, 1 })
 	account := gw.NewAccount(t)
 	const endpoint = "/v1/chat/completions"
 	for _, batch := range []string{"own", "native"} {

@@ -18,23 +18,36 @@ import (
 
 	"weir/internal/blob"
 	"weir/internal/fault"
+	"weir/internal/secret"
 )
 
 // Config configures a Bucket. The defaults are in package config.
 type Config struct {
-	Endpoint  string // base URL, such as "https://storage.yandexcloud.net"
-	Region    string
-	Bucket    string
-	Prefix    string // prefix of all keys, such as "weir/"; may be empty
-	AccessKey string
-	SecretKey string
+	Endpoint  string      `yaml:"endpoint"` // base URL, such as "https://storage.yandexcloud.net"
+	Region    string      `yaml:"region"`
+	Bucket    string      `yaml:"bucket"`
+	Prefix    string      `yaml:"prefix"` // of all keys, such as "weir/"; may be empty
+	AccessKey secret.Text `yaml:"access_key"`
+	SecretKey secret.Text `yaml:"secret_key"`
 	// Session is the token of temporary credentials; else "".
-	Session string
+	Session secret.Text `yaml:"session_token"`
 	// VirtualHost puts the bucket's name into the host instead of the path.
-	VirtualHost bool
+	VirtualHost bool `yaml:"virtual_host"`
 	// PartBytes is the size of the parts of an upload, at least 5 MiB. Each running upload takes that much memory. A file can have at most
-	// 10,000 parts.
-	PartBytes int64
+	// mostParts parts.
+	PartBytes int64 `constant:"part_bytes" as:"size"`
+}
+
+// Default is a bucket without a name, where all keys have a prefix.
+func Default(prefix string) Config { return Config{Prefix: prefix, PartBytes: 8 << 20} }
+
+// mostParts is how many parts an upload may have at Amazon and others.
+const mostParts = 10_000
+
+// For returns c with parts that are large enough for the largest file.
+func (c Config) For(largest int64) Config {
+	c.PartBytes = max(c.PartBytes, largest/(mostParts-1))
+	return c
 }
 
 const (
@@ -67,7 +80,7 @@ func Open(cfg Config) (*Bucket, error) {
 		lookup = minio.BucketLookupDNS
 	}
 	client, err := minio.NewCore(u.Host, &minio.Options{
-		Creds: credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, cfg.Session), Secure: u.Scheme == "https", Transport: b.transport,
+		Creds: credentials.NewStaticV4(cfg.AccessKey.Reveal(), cfg.SecretKey.Reveal(), cfg.Session.Reveal()), Secure: u.Scheme == "https", Transport: b.transport,
 		Region: cfg.Region, BucketLookup: lookup, MaxRetries: retries,
 	})
 	if err != nil {

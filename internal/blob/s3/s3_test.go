@@ -16,6 +16,7 @@ import (
 	"weir/internal/blob/blobtest"
 	"weir/internal/blob/s3"
 	"weir/internal/fault"
+	"weir/internal/secret"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 const prefix = "weir/"
 
 func config(endpoint string) s3.Config {
-	return s3.Config{Endpoint: endpoint, Region: region, Bucket: bucket, Prefix: prefix, AccessKey: accessKey, SecretKey: secretKey, Session: session, PartBytes: 5 << 20}
+	return s3.Config{Endpoint: endpoint, Region: region, Bucket: bucket, Prefix: prefix, AccessKey: secret.New(accessKey), SecretKey: secret.New(secretKey), Session: secret.New(session), PartBytes: 5 << 20}
 }
 
 func open(t *testing.T, cfg s3.Config) *s3.Bucket {

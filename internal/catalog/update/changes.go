@@ -174,20 +174,34 @@ func share(old, now string) *big.Rat {
 }
 
 // Bounds are what may be published without an operator, as fractions: of a price, and of all offers.
-type Bounds struct{ Drop, Rise, Gone, New *big.Rat }
+type Bounds struct {
+	Drop string `yaml:"max_drop" as:"decimal"`
+	Rise string `yaml:"max_rise" as:"decimal"`
+	Gone string `constant:"max_gone" as:"decimal"`
+	New  string `constant:"max_new" as:"decimal"`
+}
+
+// Fraction is a number of Bounds, 0 for "".
+func Fraction(decimal string) *big.Rat {
+	x, ok := new(big.Rat).SetString(decimal)
+	if !ok {
+		return new(big.Rat)
+	}
+	return x
+}
 
 // Beyond says why changes are not within the bounds, "" when they are.
 func (c *Changes) Beyond(b Bounds) string {
 	share := func(n int) *big.Rat { return big.NewRat(int64(n), int64(max(c.Before, 1))) }
-	if share(len(c.Gone)).Cmp(b.Gone) > 0 {
+	if share(len(c.Gone)).Cmp(Fraction(b.Gone)) > 0 {
 		return fmt.Sprintf("%d of %d offers are gone", len(c.Gone), c.Before)
 	}
-	if share(len(c.New)).Cmp(b.New) > 0 {
+	if share(len(c.New)).Cmp(Fraction(b.New)) > 0 {
 		return fmt.Sprintf("%d offers are new, in addition to %d", len(c.New), c.Before)
 	}
 	for i := range c.Changed {
 		x := &c.Changed[i]
-		if new(big.Rat).Neg(x.By).Cmp(b.Drop) > 0 || x.By.Cmp(b.Rise) > 0 && x.Old != "" && !slices.Contains(limits, x.Price) {
+		if new(big.Rat).Neg(x.By).Cmp(Fraction(b.Drop)) > 0 || x.By.Cmp(Fraction(b.Rise)) > 0 && x.Old != "" && !slices.Contains(limits, x.Price) {
 			return fmt.Sprintf("%s of %s changes by %s", x.Price, x.Offer, percent(x.By))
 		}
 	}

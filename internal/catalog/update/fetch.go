@@ -19,7 +19,10 @@ import (
 
 // Lists are the addresses of the price lists. Portkey has a file for each provider: {file} in its address is the name of the file.
 type Lists struct {
-	ModelsDev, LiteLLM, Portkey, GenAI string
+	ModelsDev   string `yaml:"models_dev_url"`
+	LiteLLM     string `yaml:"litellm_url"`
+	Portkey     string `yaml:"portkey_url"`
+	GenAIPrices string `yaml:"genai_prices_url"`
 }
 
 // list is a file in the folder and where it comes from.
@@ -28,7 +31,7 @@ type list struct{ path, url string }
 // all are the lists that an import with a book needs.
 func (l *Lists) all(book *importer.Book) []list {
 	out := []list{
-		{"models-dev/providers.json", l.ModelsDev}, {"litellm/model_prices_and_context_window.json", l.LiteLLM}, {"genai-prices/data.json", l.GenAI},
+		{"models-dev/providers.json", l.ModelsDev}, {"litellm/model_prices_and_context_window.json", l.LiteLLM}, {"genai-prices/data.json", l.GenAIPrices},
 	}
 	for _, n := range book.Providers {
 		if p := "portkey-models/pricing/" + n.Portkey + ".json"; n.Portkey != "" && !slices.ContainsFunc(out, func(x list) bool { return x.path == p }) {

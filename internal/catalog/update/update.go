@@ -20,13 +20,36 @@ import (
 
 // Config configures an Updater.
 type Config struct {
-	Dir      string // where lists and draft are kept
-	Store    Store  // where published lists are kept; nil: none is
-	Lists    Lists
-	Timeout  time.Duration // for all lists together
-	MaxBytes int64         // of one list
-	Bounds   Bounds
-	Now      func() time.Time
+	Dir        string        `yaml:"dir"`     // where lists and draft are kept; "" in settings: prices in the data directory
+	Every      time.Duration `yaml:"every"`   // 0: only by weir catalog update
+	Publish    string        `yaml:"publish"` // ByHand, WithinBounds
+	Bounds     `yaml:",inline"`
+	StaleAfter time.Duration `constant:"stale_after"`
+	Timeout    time.Duration `constant:"timeout"`             // for all lists together
+	MaxBytes   int64         `constant:"max_bytes" as:"size"` // of one list
+	Lists      `yaml:",inline"`
+
+	Store Store // where published lists are kept; nil: none is
+	Now   func() time.Time
+}
+
+// Who publishes new prices.
+const (
+	ByHand       = "by_hand"
+	WithinBounds = "within_bounds"
+)
+
+// Default is the configuration of a node without one.
+func Default() Config {
+	return Config{
+		Publish: ByHand, Bounds: Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}, StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
+		Lists: Lists{
+			ModelsDev:   "https://models.dev/api.json",
+			LiteLLM:     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
+			Portkey:     "https://raw.githubusercontent.com/Portkey-AI/models/main/pricing/{file}.json",
+			GenAIPrices: "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json",
+		},
+	}
 }
 
 // Updater updates the price list. It is safe for concurrent use.

@@ -135,9 +135,9 @@ func (s *server) updater(t *testing.T, dir string, change func(*update.Config)) 
 	cfg := update.Config{
 		Dir: dir, Timeout: time.Minute, MaxBytes: 8 << 20, Now: func() time.Time { return day },
 		Lists: update.Lists{
-			ModelsDev: s.URL + "/" + modelsDev, LiteLLM: s.URL + "/" + liteLLM, Portkey: s.URL + "/portkey-models/pricing/{file}.json", GenAI: s.URL + "/genai-prices/data.json",
+			ModelsDev: s.URL + "/" + modelsDev, LiteLLM: s.URL + "/" + liteLLM, Portkey: s.URL + "/portkey-models/pricing/{file}.json", GenAIPrices: s.URL + "/genai-prices/data.json",
 		},
-		Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 2)},
+		Bounds: update.Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.5"},
 	}
 	if change != nil {
 		change(&cfg)
@@ -261,7 +261,7 @@ func TestPricesDoNotDrift(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	list := string(good(t))
-	u := update.New(update.Config{Dir: dir, Store: &memory{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
+	u := update.New(update.Config{Dir: dir, Store: &memory{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}})
 	const price = `"prompt":"2.5","completion":"15"`
 	if !strings.Contains(list, price) {
 		t.Fatal("the list lacks the price that falls")
@@ -474,7 +474,7 @@ func TestChanges(t *testing.T) {
 			if err := changes.Print(&b, big.NewRat(1, 100)); err != nil || !strings.Contains(b.String(), c.line) {
 				t.Errorf("printed %s; want %s", b.String(), c.line)
 			}
-			got := changes.Beyond(update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 2)})
+			got := changes.Beyond(update.Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.5"})
 			if (got == "") != (c.beyond == "") || !strings.Contains(got, c.beyond) {
 				t.Errorf("beyond is %q; want %q", got, c.beyond)
 			}

@@ -17,6 +17,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/payment"
 	"weir/internal/rawjson"
+	"weir/internal/secret"
 )
 
 // Name is the provider's name, and the source of its top-ups.
@@ -27,19 +28,33 @@ const BaseURL = "https://api.yookassa.ru/v3"
 
 // Config is a shop.
 type Config struct {
-	BaseURL           string
-	ShopID, SecretKey string
-	Receipt           *Receipt // nil: the shop sends no receipts through this API
-	HTTP              http.RoundTripper
+	ShopID     string      `yaml:"shop_id"`
+	SecretKey  secret.Text `yaml:"secret_key"`
+	Test       bool        `yaml:"test"` // the shop is for tests, and its play money is credited
+	BaseURL    string      `yaml:"base_url"`
+	NotifyFrom []string    `yaml:"notify_from"` // addresses or prefixes
+	Receipt    Receipt     `yaml:"receipt"`
+
+	HTTP http.RoundTripper // nil: the usual one
+}
+
+// Default is the configuration of a shop without a name.
+func Default() Config {
+	return Config{
+		BaseURL:    BaseURL,
+		NotifyFrom: []string{"185.71.76.0/27", "185.71.77.0/27", "77.75.153.0/25", "77.75.156.11", "77.75.156.35", "77.75.154.128/25", "2a02:5180::/32"},
+		Receipt:    Receipt{Description: "Access to models, prepaid", VATCode: 1, PaymentSubject: "service", PaymentMode: "advance"},
+	}
 }
 
 // Receipt is what receipts say of a top-up. The values are those of the provider's "Parameters of a receipt".
 type Receipt struct {
-	Description    string
-	VATCode        int
-	TaxSystem      int // 0: not sent, the shop has one
-	PaymentSubject string
-	PaymentMode    string
+	Send           bool   `yaml:"send"` // the shop sends receipts through this API
+	Description    string `yaml:"description"`
+	VATCode        int    `yaml:"vat_code"`
+	TaxSystem      int    `yaml:"tax_system"` // 0: not sent, the shop has one
+	PaymentSubject string `yaml:"payment_subject"`
+	PaymentMode    string `yaml:"payment_mode"`
 }
 
 // Shop is a payment.Provider.
@@ -120,8 +135,8 @@ func (s *Shop) Create(ctx context.Context, o payment.Order) (payment.Remote, err
 
 // receipt adds the receipt of one position, if the shop sends any.
 func (s *Shop) receipt(w *rawjson.Writer, n money.Nano, email string) {
-	r := s.cfg.Receipt
-	if r == nil || email == "" {
+	r := &s.cfg.Receipt
+	if !r.Send || email == "" {
 		return
 	}
 	w.Name("receipt").Object()
@@ -249,7 +264,7 @@ func (s *Shop) ask(ctx context.Context, method, path, key string, body []byte) (
 	if err != nil {
 		return nil, fault.New(fault.Unprocessable, op, "The request cannot be sent.").Because(err)
 	}
-	req.SetBasicAuth(s.cfg.ShopID, s.cfg.SecretKey)
+	req.SetBasicAuth(s.cfg.ShopID, s.cfg.SecretKey.Reveal())
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("Idempotence-Key", key)

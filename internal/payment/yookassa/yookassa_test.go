@@ -14,6 +14,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/payment"
 	"weir/internal/payment/yookassa"
+	"weir/internal/secret"
 )
 
 // server answers each request with a status and a body, and keeps what it was asked.
@@ -36,8 +37,8 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
-func shop(s *server, r *yookassa.Receipt) *yookassa.Shop {
-	return yookassa.New(yookassa.Config{ShopID: "100500", SecretKey: "live_secret", HTTP: s, Receipt: r})
+func shop(s *server, r yookassa.Receipt) *yookassa.Shop {
+	return yookassa.New(yookassa.Config{ShopID: "100500", SecretKey: secret.New("live_secret"), HTTP: s, Receipt: r})
 }
 
 // answered is the answer of the reference, to a payment of this shop.
@@ -48,7 +49,7 @@ const answered = `{"id":"23d93cac-000f-5000-8000-126628f15141","status":"pending
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	s := &server{status: 200, body: answered}
-	x, err := shop(s, &yookassa.Receipt{Description: "Access", VATCode: 11, TaxSystem: 2, PaymentSubject: "service", PaymentMode: "advance"}).Create(t.Context(),
+	x, err := shop(s, yookassa.Receipt{Send: true, Description: "Access", VATCode: 11, TaxSystem: 2, PaymentSubject: "service", PaymentMode: "advance"}).Create(t.Context(),
 		payment.Order{Key: "pay_1", Amount: 100*money.Ruble + money.Ruble/10, Description: "Top-up", ReturnURL: "https://weir.example.org/", Email: "anna@example.org", Save: true})
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestCreate(t *testing.T) {
 	if id != "100500" || secret != "live_secret" || s.asked.Header.Get("Idempotence-Key") != "pay_1" || s.asked.URL.String() != "https://api.yookassa.ru/v3/payments" {
 		t.Errorf("asked %s with %v", s.asked.URL, s.asked.Header)
 	}
-	if _, err := shop(s, nil).Create(t.Context(), payment.Order{Key: "pay_1", Amount: money.Ruble, Method: "saved"}); err != nil || !strings.Contains(s.content, `"payment_method_id":"saved"`) || strings.Contains(s.content, "confirmation") {
+	if _, err := shop(s, yookassa.Receipt{}).Create(t.Context(), payment.Order{Key: "pay_1", Amount: money.Ruble, Method: "saved"}); err != nil || !strings.Contains(s.content, `"payment_method_id":"saved"`) || strings.Contains(s.content, "confirmation") {
 		t.Errorf("with a saved method: %v, %s", err, s.content)
 	}
 }
@@ -77,7 +78,7 @@ func TestCreate(t *testing.T) {
 func TestImplausible(t *testing.T) {
 	t.Parallel()
 	paid := strings.Replace(strings.Replace(answered, `"pending"`, `"succeeded"`, 1), `"paid":false`, `"paid":true`, 1)
-	if x, err := shop(&server{status: 200, body: paid}, nil).Payment(t.Context(), "x"); err != nil || x.State != payment.RemoteSucceeded {
+	if x, err := shop(&server{status: 200, body: paid}, yookassa.Receipt{}).Payment(t.Context(), "x"); err != nil || x.State != payment.RemoteSucceeded {
 		t.Fatalf("%v, %v", x, err)
 	}
 	for name, body := range map[string]string{
@@ -93,7 +94,7 @@ func TestImplausible(t *testing.T) {
 		"half":                paid[:len(paid)-1],
 		"a name twice":        strings.Replace(paid, `"paid":true`, `"paid":true,"paid":true`, 1),
 	} {
-		if x, err := shop(&server{status: 200, body: body}, nil).Payment(t.Context(), "x"); !fault.Is(err, fault.ProviderUnavailable) {
+		if x, err := shop(&server{status: 200, body: body}, yookassa.Receipt{}).Payment(t.Context(), "x"); !fault.Is(err, fault.ProviderUnavailable) {
 			t.Errorf("%s: %v, %v", name, x, err)
 		}
 	}
@@ -104,7 +105,7 @@ func TestRefusals(t *testing.T) {
 	for status, kind := range map[int]fault.Kind{400: fault.Unprocessable, 401: fault.PermissionDenied, 403: fault.PermissionDenied, 404: fault.NotFound, 429: fault.ProviderOverloaded, 500: fault.ProviderUnavailable,
 		502: fault.ProviderUnavailable, 302: fault.ProviderUnavailable} {
 		s := &server{status: status, body: `{"type":"error","code":"invalid_request","description":"Wrong amount","parameter":"amount"}`}
-		_, err := shop(s, nil).Refund(t.Context(), payment.RefundOrder{Key: "rfd_1", Payment: "x", Amount: money.Ruble})
+		_, err := shop(s, yookassa.Receipt{}).Refund(t.Context(), payment.RefundOrder{Key: "rfd_1", Payment: "x", Amount: money.Ruble})
 		if !fault.Is(err, kind) || strings.Contains(err.Error(), "live_secret") || !strings.Contains(fault.From(err).Public, "Wrong amount") {
 			t.Errorf("%d: %v", status, err)
 		}
@@ -144,7 +145,7 @@ func FuzzReadNotice(f *testing.F) {
 func FuzzPayment(f *testing.F) {
 	f.Add([]byte(answered))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		x, err := shop(&server{status: 200, body: string(body)}, nil).Payment(t.Context(), "x")
+		x, err := shop(&server{status: 200, body: string(body)}, yookassa.Receipt{}).Payment(t.Context(), "x")
 		if err == nil && (x.ID == "" || x.Amount < 0 || x.State == 0) {
 			t.Errorf("%v", x)
 		}

@@ -120,7 +120,7 @@ func (w *town) SendTest(m *notify.Mail) bool { return w.Deliver(context.Backgrou
 // node is a node of the town.
 func (w *town) node() (*notify.Manager, *notify.Watcher) {
 	m := notify.NewManager(w.store.Notices, w.store.People, w, notify.Config{
-		Now: w.now, Defaults: notify.NewChoices(notify.Causes, notify.Causes), TestsADay: 2, CheckEvery: 5 * time.Minute, Poll: time.Second, MailEvery: time.Second,
+		Now: w.now, Email: notify.CauseNames(), Webhook: notify.CauseNames(), TestsPerDay: 2, CheckEvery: 5 * time.Minute, MailsPerMinute: 60,
 		Encode: func(f *notify.Fact) []byte { return []byte(`{"kind":"` + string(f.Kind) + `"}`) }, Wake: func() {},
 		Report: func(what, _ string, _ notify.Cause, _ int, err error) {
 			w.mu.Lock()

@@ -23,23 +23,38 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"weir/internal/loop"
+	"weir/internal/secret"
 	"weir/internal/trace"
 )
 
 // Config configures an Exporter.
 type Config struct {
-	URL       string            // that spans are posted to, such as "http://localhost:4318/v1/traces"
-	Headers   map[string]string // of the requests
-	Service   string            // service.name
-	Version   string            // service.version
-	Instance  string            // service.instance.id
-	Queue     int               // bytes of spans that wait or are being sent
-	Timeout   time.Duration     // of a request
-	Every     time.Duration     // how long spans are gathered
+	URL     string        `yaml:"endpoint"`                  // that spans are posted to, such as "http://localhost:4318/v1/traces"; "": none are
+	Headers []secret.Text `yaml:"headers"`                   // of the requests, "Name: value" each
+	Service string        `yaml:"service"`                   // service.name
+	Queue   int64         `constant:"queue_bytes" as:"size"` // of spans that wait or are being sent
+	Timeout time.Duration `constant:"timeout"`               // of a request
+
+	Version   string        // service.version
+	Instance  string        // service.instance.id
+	Every     time.Duration // how long spans are gathered
 	Redact    func([]byte) []byte
 	Transport http.RoundTripper
 	// Report gets the first failure after a success, and nil for the first success after a failure.
 	Report func(error)
+}
+
+// Default is the configuration without a receiver.
+func Default() Config { return Config{Service: "weir", Queue: 4 << 20, Timeout: 10 * time.Second} }
+
+// Fields are the headers by name.
+func (c *Config) Fields() map[string]string {
+	out := make(map[string]string, len(c.Headers))
+	for _, h := range c.Headers {
+		name, value, _ := strings.Cut(h.Reveal(), ":")
+		out[name] = strings.TrimSpace(value)
+	}
+	return out
 }
 
 // A batch is offered so often, with pauses that double from the first to the longest, and is then lost.
@@ -143,7 +158,7 @@ func (e *Exporter) Export(c *trace.Call, a *trace.Answer) {
 	}
 	group := maphash.String(e.seed, a.User) % groups
 	e.mu.Lock()
-	full := len(e.queue)+e.busy+len(b) > e.cfg.Queue || e.taken[group]+len(b) > e.cfg.Queue/2
+	full := int64(len(e.queue)+e.busy+len(b)) > e.cfg.Queue || int64(e.taken[group]+len(b)) > e.cfg.Queue/2
 	if !full {
 		e.taken[group] += len(b)
 		e.queue = append(e.queue, b...)
@@ -259,7 +274,7 @@ func (e *Exporter) post(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for name, value := range e.cfg.Headers {
+	for name, value := range e.cfg.Fields() {
 		req.Header.Set(name, value)
 	}
 	req.Header.Set("Content-Type", "application/x-protobuf")

@@ -15,6 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"weir/internal/secret"
 	"weir/internal/trace"
 	"weir/internal/trace/otlp"
 	"weir/internal/trace/otlp/otlptest"
@@ -47,7 +48,7 @@ func exporter(t *testing.T, change func(*otlp.Config)) (e *otlp.Exporter, report
 func TestDelivered(t *testing.T) {
 	t.Parallel()
 	receiver := otlptest.Start(t, nil)
-	e, _, call := exporter(t, func(c *otlp.Config) { c.URL, c.Headers = receiver.URL, map[string]string{"x-team": "secret"} })
+	e, _, call := exporter(t, func(c *otlp.Config) { c.URL, c.Headers = receiver.URL, []secret.Text{secret.New("x-team: secret")} })
 	for range 100 {
 		call()
 	}
