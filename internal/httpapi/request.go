@@ -126,7 +126,7 @@ var noSniff = []string{"nosniff"}
 // begin names the request and sets the headers that every answer has.
 func (x *request) begin() {
 	var raw [28]byte
-	x.id = string(appendID(append(raw[:0], "req_"...), 24))
+	x.id = string(appendID(record.AppendRequest(raw[:0], x.at), 18))
 	x.idHeader[0] = x.id
 	h := x.w.Header()
 	h["X-Request-Id"], h["X-Content-Type-Options"] = x.idHeader[:], noSniff

@@ -46,8 +46,9 @@ func appendItem(b []byte, it *Item) []byte {
 	later := anyOf(counts[firstCounts:])
 	preset := c.Preset != "" || c.PresetVersion != 0
 	own := ownKeys(c)
+	words := slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.Words != "" })
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9) | flag(words, 10))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -105,6 +106,11 @@ func appendItem(b []byte, it *Item) []byte {
 	if c.Parameters != "" {
 		e.text(c.Parameters)
 	}
+	if words {
+		for i := range c.Attempts {
+			e.text(c.Attempts[i].Words)
+		}
+	}
 	return e.b
 }
 
@@ -156,6 +162,9 @@ const hasOwnKeys = 1 << 8
 
 // hasParameters is the flag of a record that has the settings of its request.
 const hasParameters = 1 << 9
+
+// hasWords is the flag of a record with what providers said of attempts that failed.
+const hasWords = 1 << 10
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -372,6 +381,11 @@ func (it *Item) decode(rec string, from *lists) error {
 	}
 	if flags&hasParameters != 0 {
 		c.Parameters = d.text()
+	}
+	if flags&hasWords != 0 {
+		for i := range c.Attempts {
+			c.Attempts[i].Words = d.text()
+		}
 	}
 	if d.bad {
 		return unreadable("it ends too early")

@@ -23,6 +23,7 @@ const (
 	maxWord       = 64
 	maxSentence   = 2 << 10
 	maxHeader     = 1 << 10
+	maxWords      = 300
 	maxMetadata   = 48 << 10 // JSON: longer ones are dropped, not cut
 	maxParameters = 2 << 10  // as well
 
@@ -181,6 +182,7 @@ func (x *Attempt) bound() bool {
 	b.named(&x.Endpoint, maxEndpoint)
 	b.text(&x.Provider, maxName)
 	b.text(&x.Reason, maxWord)
+	b.text(&x.Words, maxWords)
 	b.named(&x.OwnKey, MaxID)
 	within(&b, &x.Status, 0, maxStatus)
 	return b.changed

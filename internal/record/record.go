@@ -104,6 +104,7 @@ type Attempt struct {
 	Provider     string
 	Status       int    // HTTP status, 0 without an answer
 	Reason       string // error_type, "" for the one that served
+	Words        string // what the provider said of the failure, as Words makes it; "" nothing, or an own key was used
 	OwnKey       string // id of the caller's own key that it was made with, "" the gateway's
 	Started      time.Duration
 	FirstContent time.Duration // 0 without any

@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync/atomic"
@@ -186,8 +187,11 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	rec.Ended, rec.Reason = x.since(), ""
 	if err != nil {
 		rec.Reason = err.Kind.String()
-		if err.Upstream != nil && err.Upstream.Status != 0 {
-			rec.Status = err.Upstream.Status
+		if u := err.Upstream; u != nil {
+			rec.Status = cmp.Or(u.Status, rec.Status)
+			if rec.OwnKey == "" { // what a provider says of a person's own account is theirs
+				rec.Words = record.Words(u.Raw)
+			}
 		}
 	}
 	if err != nil && err.Kind == fault.ContextLength {

@@ -138,6 +138,7 @@ type Search struct {
 	Filter  Filter
 	Charged bool // only calls that were charged
 	MinCost money.Nano
+	Status  int // HTTP status of the answer; 0: any
 	From    time.Time
 	To      time.Time // not included
 	After   Place     // zero: from the newest
@@ -235,6 +236,20 @@ type Store interface {
 	KeySpends(ctx context.Context, user, wallet string) (map[string]KeySpend, error)
 	// People lists users, the newest first. It fails with fault.NotFound when there is no user s.After.
 	People(ctx context.Context, s PeopleSearch) ([]Person, error)
+	// SearchAll is SearchCalls for all accounts: s.Wallet does not count. Calls come by the second in their ids, which is that of their admission.
+	SearchAll(ctx context.Context, s Search, most int) (Window, error)
+	// LastHourOfAll is LastHour for all accounts and the model and provider of a filter. Without a better answer it is before itself.
+	LastHourOfAll(ctx context.Context, f Filter, from, before time.Time) (time.Time, error)
+	// CallOfRequest is the generation of the call that a request made, by the id of the request, "" for none.
+	CallOfRequest(ctx context.Context, request string, at time.Time) (generation string, err error)
+	// Failures lists causes of failures in some hours, those with most errors first.
+	Failures(ctx context.Context, from, to time.Time, most int) ([]Failure, error)
+	// FailureTotals sums all failures of some hours.
+	FailureTotals(ctx context.Context, from, to time.Time) (errors, reached int64, err error)
+	// FailureParts lists what a cause did to accounts or endpoints, those with most errors first.
+	FailureParts(ctx context.Context, from, to time.Time, c Cause, part FailurePart, most int) ([]FailedPart, error)
+	// Names are what users and keys are called.
+	Names(ctx context.Context, kind NameKind, ids []string) (map[string]Named, error)
 	// ToppedUp reports whether anything was ever credited to a wallet.
 	ToppedUp(ctx context.Context, wallet string) (bool, error)
 }

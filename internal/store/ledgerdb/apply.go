@@ -136,6 +136,7 @@ func ApplyItems(t *sqldb.Tx, b *ledger.Batch, unordered []ledger.Recorded) (done
 		func() error { return postSettled(t, b, sums.settled, sums.revenue, &done) },
 		func() error { return rollUp(t, sums) },
 		func() error { return usePresets(t, items, b.Now) },
+		func() error { return noteFailures(t, items, b.Now) },
 	} {
 		if err := step(); err != nil {
 			return done, err

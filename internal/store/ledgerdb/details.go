@@ -99,6 +99,7 @@ var (
 		{"provider", func(x *record.Attempt) any { return &x.Provider }},
 		{"status", func(x *record.Attempt) any { return &x.Status }},
 		{"reason", func(x *record.Attempt) any { return &x.Reason }},
+		{"words", func(x *record.Attempt) any { return &x.Words }},
 		{"own_key", func(x *record.Attempt) any { return &x.OwnKey }},
 		{"started", func(x *record.Attempt) any { return &x.Started }},
 		{"first_content", func(x *record.Attempt) any { return &x.FirstContent }},
