@@ -57,6 +57,8 @@ type Store interface {
 	// keys, settings and content. It fails with fault.NotFound, and with fault.Conflict while something of theirs is under way or there is no other
 	// administrator.
 	ForgetUser(ctx context.Context, id string, now time.Time, e audit.Event) error
+	// NoteOnce records an event, unless the same actor did the same with the same target since a time.
+	NoteOnce(ctx context.Context, e audit.Event, since, now time.Time) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and reports whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
@@ -109,6 +111,15 @@ func (m *Manager) SetDisabled(ctx context.Context, id string, disabled bool, by 
 		m.verifier.ForgetUser(id)
 	}
 	return err
+}
+
+// lookedFor is how long looking again at the same thing of a person counts as the same look.
+const lookedFor = time.Hour
+
+// Looked records that an operator has looked at something of a person, once an hour.
+func (m *Manager) Looked(ctx context.Context, action, target, person string, by audit.Actor) error {
+	now := m.now().UTC().Truncate(time.Microsecond)
+	return m.store.NoteOnce(ctx, audit.Event{Actor: by, Action: action, Target: target, After: person}, now.Add(-lookedFor), now)
 }
 
 // Forget deletes an account: its person becomes anonymous, and its keys stop. The money in its wallet stays there, and so do its charges.

@@ -127,18 +127,11 @@ func notRecorded(id string, now time.Time) error {
 }
 
 func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[Call], err error) {
-	r, entries, err := d.Books.Call(ctx, c.Wallet, in.ID)
-	if fault.Is(err, fault.NotFound) {
-		return out, notRecorded(in.ID, c.At)
-	}
+	r, one, err := d.OneCall(ctx, c.Wallet, in.ID, c.At)
 	if err != nil {
 		return out, err
 	}
-	refunds, err := d.Books.Refunds(ctx, c.Wallet, in.ID)
-	if err != nil {
-		return out, err
-	}
-	out.Data = callOf(r)
+	out.Data = one
 	if r.API == responsesStyle {
 		if out.Data.StoredText, err = d.History.Has(ctx, c.User, responses.CallID(r.Generation)); err != nil {
 			return out, err
@@ -153,13 +146,27 @@ func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out op
 			out.Data.KeyHash, out.Data.KeyName = &k.Hash, &k.Name
 		}
 	}
+	return out, nil
+}
+
+// OneCall finds a call of a wallet ("" any wallet), with its entries and refunds, and without the name of its key.
+func (d Deps) OneCall(ctx context.Context, wallet, id string, now time.Time) (r *record.Call, out Call, err error) {
+	r, entries, err := d.Books.Call(ctx, wallet, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, out, notRecorded(id, now)
+	}
+	if err != nil {
+		return nil, out, err
+	}
+	refunds, err := d.Books.Refunds(ctx, wallet, id)
+	out = callOf(r)
 	for i := range entries {
-		out.Data.Entries = append(out.Data.Entries, entries[i].ID)
+		out.Entries = append(out.Entries, entries[i].ID)
 	}
 	for i := range refunds {
-		out.Data.Refunds = append(out.Data.Refunds, MovementOf(&refunds[i]))
+		out.Refunds = append(out.Refunds, MovementOf(&refunds[i]))
 	}
-	return out, nil
+	return r, out, err
 }
 
 // callOf is what the record of a call says by itself.

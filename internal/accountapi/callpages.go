@@ -63,12 +63,19 @@ func (in *CallSearch) search(ctx context.Context, d Deps, c *operation.Call) (s 
 	if s.Filter, err = in.CallFilter.of(ctx, d, c); err != nil {
 		return s, err
 	}
-	if in.MinCost != "" {
-		if s.MinCost, err = money.Parse(in.MinCost); err != nil || s.MinCost < 0 {
-			return s, fault.Field("accountapi.calls", "min_cost", "min_cost must be rubles: a number of at least 0 with at most nine decimals.").Coded("amount")
-		}
+	s.MinCost, err = LeastCost(in.MinCost)
+	return s, err
+}
+
+// LeastCost reads the parameter min_cost, which may be left out.
+func LeastCost(text string) (least money.Nano, err error) {
+	if text == "" {
+		return 0, nil
 	}
-	return s, nil
+	if least, err = money.Parse(text); err != nil || least < 0 {
+		return 0, fault.Field("accountapi.calls", "min_cost", "min_cost must be rubles: a number of at least 0 with at most nine decimals.").Coded("amount")
+	}
+	return least, nil
 }
 
 func listCalls(ctx context.Context, d Deps, c *operation.Call, in *callsInput) (out CallPage, err error) {
@@ -78,7 +85,7 @@ func listCalls(ctx context.Context, d Deps, c *operation.Call, in *callsInput) (
 	} else {
 		var s report.Search
 		if s, err = in.search(ctx, d, c); err == nil {
-			err = in.into(&s)
+			err = in.Into(&s)
 		}
 		if err == nil {
 			p, err = d.Reports.Calls(ctx, s)
@@ -88,7 +95,7 @@ func listCalls(ctx context.Context, d Deps, c *operation.Call, in *callsInput) (
 		return out, err
 	}
 	rows, err := rowsOf(ctx, d, c, p.Calls)
-	return CallPage{Data: rows, Next: cursorOf(p.Next), SearchedTo: Moment(p.Next.At)}, err
+	return CallPage{Data: rows, Next: CursorOf(p.Next), SearchedTo: Moment(p.Next.At)}, err
 }
 
 // oneCall is a page of the call with an id, which may be that of a video job.

@@ -52,7 +52,7 @@ func (d Deps) LastCalls(ctx context.Context, user, wallet string, now time.Time,
 		return []CallRow{}, err
 	}
 	names, err := namesOfKeys(ctx, d.Keys, user)
-	return rowsWith(names, p.Calls), err
+	return CallRows(names.of, p.Calls), err
 }
 
 // rowsOf lists calls of the caller's account.
@@ -61,17 +61,18 @@ func rowsOf(ctx context.Context, d Deps, c *operation.Call, calls []record.Call)
 		return []CallRow{}, nil
 	}
 	names, err := namesOfKeys(ctx, d.Keys, c.User)
-	return rowsWith(names, calls), err
+	return CallRows(names.of, calls), err
 }
 
-func rowsWith(names keyNames, calls []record.Call) []CallRow {
+// CallRows lists calls. key is the key with an id.
+func CallRows(key func(id string) *CallKey, calls []record.Call) []CallRow {
 	rows := make([]CallRow, len(calls))
 	for i := range calls {
 		c := &calls[i]
 		u := &c.Usage
 		rows[i] = CallRow{
 			ID: c.Generation, CreatedAt: c.At, Kind: c.API, Model: OrNull(c.Model), ModelAsked: c.ModelAsked, Provider: OrNull(c.Provider), ProviderName: OrNull(c.ProviderName),
-			Key: names.of(c.Key), User: c.User, Status: c.Status, Result: c.Result(), Error: OrNull(c.Error), Canceled: c.Cancelled, Stream: c.Streamed, Attempts: len(c.Attempts),
+			Key: key(c.Key), User: c.User, Status: c.Status, Result: c.Result(), Error: OrNull(c.Error), Canceled: c.Cancelled, Stream: c.Streamed, Attempts: len(c.Attempts),
 			FinishReason: OrNull(c.Finish), Cost: c.Cost, Settled: c.Settled, Estimated: u.Source&usage.Estimated != 0, PromptTokens: u.Prompt.N, CachedTokens: u.CacheRead.N,
 			CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, FirstTokenMs: firstToken(c.FirstContent), DurationMs: c.Duration.Milliseconds(),
 		}
@@ -96,15 +97,15 @@ type CallsAfter struct {
 
 const usualCalls = 50
 
-// into has a search find the page.
-func (p *CallsAfter) into(s *report.Search) (err error) {
+// Into has a search find the page.
+func (p *CallsAfter) Into(s *report.Search) (err error) {
 	s.Limit = cmp.Or(p.Limit, usualCalls)
 	s.After, err = placeOf(p.Cursor)
 	return err
 }
 
-// The cursor of a list of calls is the time and the id of the last one.
-func cursorOf(p report.Place) *string {
+// CursorOf is the cursor of a list of calls: the time and the id of the last one.
+func CursorOf(p report.Place) *string {
 	if p == (report.Place{}) {
 		return nil
 	}

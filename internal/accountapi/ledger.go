@@ -254,7 +254,7 @@ func (o ledgerOperations) day(ctx context.Context, c *operation.Call, in *ledger
 		return out, err
 	}
 	search := report.Search{Wallet: c.Wallet, Charged: true, From: zones.Start(day), To: zones.Start(day.AddDate(0, 0, 1))}
-	if err := in.into(&search); err != nil {
+	if err := in.Into(&search); err != nil {
 		return out, err
 	}
 	s, err := o.Reports.DayOf(ctx, c.Wallet, day)
@@ -277,7 +277,7 @@ func (o ledgerOperations) day(ctx context.Context, c *operation.Call, in *ledger
 	rows, err := rowsOf(ctx, o.Deps, c, p.Calls)
 	out.Data = LedgerDay{
 		Date: in.Date, Opening: s.Opening, Closing: s.Closing, VAT: taxesOf(s.Taxes), Postings: linesOf(postings),
-		Calls: LedgerCalls{Count: calls.Count, Debit: -calls.Amount, Data: rows}, Next: cursorOf(p.Next),
+		Calls: LedgerCalls{Count: calls.Count, Debit: -calls.Amount, Data: rows}, Next: CursorOf(p.Next),
 	}
 	return out, err
 }

@@ -96,7 +96,7 @@ func getOverview(ctx context.Context, d Deps, c *operation.Call) (out operation.
 	}
 	out.Data = Overview{
 		AsOf: c.At, Available: v.Balance.Balance - v.Held, Balance: v.Balance.Balance, Held: OverviewHeld{Amount: v.Held, Count: known(v.Running)}, SpentToday: v.Today, SpentMonth: v.Month,
-		Spent30: v.Total, Runway: known(v.Runway), Days: daysOf(v.Days), Top: make([]OverviewModel, len(v.Top)), Calls: rowsWith(namesOf(keys), v.Calls),
+		Spent30: v.Total, Runway: known(v.Runway), Days: daysOf(v.Days), Top: make([]OverviewModel, len(v.Top)), Calls: CallRows(namesOf(keys).of, v.Calls),
 		Steps: FirstSteps{Call: len(v.Calls) > 0, TopUp: v.Topped},
 	}
 	for i := range v.Top {

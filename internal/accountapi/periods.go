@@ -65,21 +65,27 @@ func (p *Period) of(ctx context.Context, r *report.Reporter, c *operation.Call) 
 	if zones, err = r.Zones(ctx, c.Wallet); err != nil {
 		return from, to, nil, err
 	}
-	to = c.At.UTC().Add(time.Second) // a call that has just begun is included
+	from, to, err = p.In(zones, c.At)
+	return from, to, zones, err
+}
+
+// In reads the times, with days of some zones.
+func (p *Period) In(zones zone.History, now time.Time) (from, to time.Time, err error) {
+	to = now.UTC().Add(time.Second) // a call that has just begun is included
 	if p.To != "" {
 		if to, err = instant("to", p.To, true, zones); err != nil {
-			return from, to, nil, err
+			return from, to, err
 		}
 	}
 	if p.From == "" {
 		from = zones.Start(zones.Day(to.Add(-time.Microsecond)).AddDate(0, 0, 1-defaultDays))
 	} else if from, err = instant("from", p.From, false, zones); err != nil {
-		return from, to, nil, err
+		return from, to, err
 	}
 	if !from.Before(to) {
 		err = fault.Field("accountapi.period", "from", "from must be before to.").Coded("from_after_to")
 	}
-	return from, to, zones, err
+	return from, to, err
 }
 
 // CallFilter is which calls a report is about.
@@ -92,8 +98,8 @@ type CallFilter struct {
 	Result   string `json:"-" query:"result" maxLength:"64"`    // ok, canceled, failed (any error), or an error_type
 }
 
-// of is the filter for reports. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
-func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f report.Filter, err error) {
+// Plain is the filter as it was written.
+func (in *CallFilter) Plain() (f report.Filter, err error) {
 	f = report.Filter{Model: in.Model, Provider: in.Provider, Key: in.Key, Member: in.Member, Kind: in.Kind, Result: in.Result}
 	for _, v := range []struct {
 		name, value string
@@ -102,6 +108,14 @@ func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f repo
 		if len(v.value) > v.most {
 			return f, fault.Field("accountapi.filter", v.name, "%s must have at most %d bytes.", v.name, v.most).Coded("most_bytes", "most", v.most)
 		}
+	}
+	return f, nil
+}
+
+// of is the filter for reports. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
+func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f report.Filter, err error) {
+	if f, err = in.Plain(); err != nil {
+		return f, err
 	}
 	if len(f.Key) != 64 || strings.HasPrefix(f.Key, "key_") {
 		return f, nil

@@ -35,5 +35,10 @@ type Deps struct {
 
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
-	return slices.Concat(users(d.Of), userActs(d.Of), nowRoutes(d.Editor, d.Console), catalogRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d), corrections(d.Corrections, d.Accounts), auditRoutes(d.Audit, d.Console), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices))
+	return slices.Concat(
+		users(d.Of), userActs(d.Of), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
+		catalogRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
+		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
+		auditRoutes(d.Audit, d.Console),
+	)
 }

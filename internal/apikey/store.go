@@ -249,6 +249,14 @@ func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
 	return f.Key, nil
 }
 
+// Of finds a key of anybody by its id or hash, deleted ones included. It fails with fault.NotFound.
+func (m *Manager) Of(ctx context.Context, name string) (Found, error) {
+	if strings.HasPrefix(name, "key_") {
+		return m.store.KeyByID(ctx, name)
+	}
+	return m.store.KeyByHash(ctx, name)
+}
+
 // Whose finds a key by its whole text, deleted ones included, also by its text before the last rotation. It fails with fault.Invalid for what is
 // no key, which the error does not repeat, and with fault.NotFound.
 func (m *Manager) Whose(ctx context.Context, text string) (Found, error) {

@@ -25,6 +25,7 @@ const (
 	UserProfile     = "user.profile"
 	UserTimezone    = "user.timezone"
 	UserForgotten   = "user.forget"
+	CallOpened      = "call.open"
 	NoticesChanged  = "user.notifications"
 	ResponsesGone   = "responses.delete"
 	ChatsGone       = "chats.delete"

@@ -138,7 +138,7 @@ func (r Refusal) fault(ep *catalog.Endpoint, kind fault.Kind, next fault.Next, p
 	f.Next = next
 	f.Upstream.Status = r.Status
 	f.Upstream.Code = cmp.Or(r.Code, r.Kind)
-	f.Upstream.Raw = r.Raw
+	f.Upstream.Raw, f.Upstream.Words = r.Raw, r.Message
 	return f
 }
 

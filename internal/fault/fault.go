@@ -137,6 +137,7 @@ type Upstream struct {
 	Status   int    // HTTP status; 0 when no answer came
 	Code     string // HTTP status; 0 without an answer
 	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
+	Words    string // its error sentence, redacted, for operators alone; "" none
 	Request  string // the provider's id of the request, for questions to its support; "" missing
 	Reused   bool   // no byte arrived over a connection that had been used before: worth one more try at once
 

@@ -190,7 +190,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 		if u := err.Upstream; u != nil {
 			rec.Status = cmp.Or(u.Status, rec.Status)
 			if rec.OwnKey == "" { // what a provider says of a person's own account is theirs
-				rec.Words = record.Words(u.Raw)
+				rec.Words = record.Words(u.Words)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ type Failure struct {
 	Accounts, Endpoints int64 // how many it affected
 }
 
-// FailurePart is by what the failures of a cause are told apart.
+// FailurePart is by what the failures of a cause are divided.
 type FailurePart string
 
 // The parts.

@@ -208,6 +208,7 @@ func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
 	secrets := c.secrets(ep.Provider)
 	f.Public = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Public, maxPublicBytes)
 	f.Upstream.Raw = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Raw, maxRawBytes)
+	f.Upstream.Words = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Words, maxRawBytes)
 	f.Upstream.Code = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Code, maxCodeBytes)
 	if ep.Provider.OwnKey == "" && ofLimits(f) { // who brings the key may know its limits
 		f.Public = string(withoutLimits([]byte(f.Public)))

@@ -335,7 +335,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	}
 }
 
-// Get returns a job of the user. It fails with fault.NotFound for every other id.
+// Get returns a job of the user ("" anybody). It fails with fault.NotFound for every other id.
 func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	if !strings.HasPrefix(id, IDPrefix) {
 		return nil, s.noJob(nil)

@@ -23,7 +23,7 @@ type Jobs interface {
 	// AcceptJob marks a stored job as accepted and due, so that workers process it. A second call does nothing. It fails with fault.Conflict when
 	// the job has been claimed or has ended before.
 	AcceptJob(ctx context.Context, id string, due time.Time) error
-	// Job finds a user's job, without its request. It fails with fault.NotFound.
+	// Job finds a user's job ("" anybody's), without its request. It fails with fault.NotFound.
 	Job(ctx context.Context, user, id string) (*Job, error)
 	// SeizeJob takes an active job from its worker, whose later writes are refused; the job stays due. It fails with fault.Conflict when the job
 	// has ended, and when a provider is being asked for it.

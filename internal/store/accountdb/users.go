@@ -127,6 +127,25 @@ func (s *Accounts) SetUserPreferences(ctx context.Context, id, was, preferences 
 	return done && err == nil, err
 }
 
+// NoteOnce is account.Store.NoteOnce.
+func (s *Accounts) NoteOnce(ctx context.Context, e audit.Event, since, now time.Time) error {
+	const done = `SELECT COUNT(*) FROM (SELECT 1 FROM audit WHERE target = $1 AND action = $2 AND actor = $3 AND at >= $4 LIMIT 1) a`
+	args := []any{e.Target, e.Action, e.Name, since.UnixMicro()}
+	var n int
+	if err := s.db.Read(ctx, &n, done, args...); err != nil || n > 0 {
+		return sqldb.Failure("store.NoteOnce", err)
+	}
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.LockTable("audit"); err != nil {
+			return err
+		}
+		if err := t.Row(done, args...).Scan(&n); err != nil || n > 0 {
+			return err
+		}
+		return auditdb.Record(t, e, now)
+	})
+}
+
 // SetProfile fails with fault.NotFound.
 func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
 	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {

@@ -140,7 +140,7 @@ func (s *Jobs) Job(ctx context.Context, user, id string) (found *video.Job, err 
 		j, err := jobs.Scan(row)
 		found = &j
 		return err
-	}, `SELECT `+jobShown+` FROM video_jobs WHERE id = $1 AND user_id = $2`, id, user)
+	}, `SELECT `+jobShown+` FROM video_jobs WHERE id = $1 AND ($2 = '' OR user_id = $2)`, id, user)
 	if err != nil {
 		return nil, noJob("store.Job", err)
 	}

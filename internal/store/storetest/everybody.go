@@ -264,7 +264,7 @@ func (e *everybody) names(t *testing.T) {
 	}
 }
 
-// old shows that hours are dropped that nobody asks for any more.
+// old shows that hours are dropped after their time.
 func (e *everybody) old(t *testing.T) {
 	later := e.now.AddDate(0, 0, report.MostFailureDays+1)
 	c := record.Call{Generation: fmt.Sprintf("gen-%d-late", later.Unix()), Request: "req_1", User: "usr_0", Wallet: "wal_0", At: later, API: "messages", ModelAsked: "a/x", Status: 404, Error: "model_not_found"}

@@ -2924,6 +2924,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Calls of everybody, newest first, with the provider's cost and the margin; for operators
+         * @description Days are those of UTC. member is the id of a person; key is an id, a hash or the whole label of a key. A page may have fewer calls than limit, or none, while next is not null: a search looks at a bounded number of calls at a time, and searched_to says how far it has come. Calls of a batch stand where their batch began.
+         */
+        get: operations["listAdminCalls"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/calls/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Explain one call of anybody, with what the providers said; for operators
+         * @description Prompts and answers are not among it, and neither are metadata and the client's own user id. Opening the call of another person is recorded in the audit log, once an hour for each operator and call.
+         */
+        get: operations["getAdminCall"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/errors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Why calls of everybody failed: one line for each cause; for operators
+         * @description A cause is a code, the provider that was asked, and what its error texts have in common. Failures that another attempt made good count, too. Causes are kept for 31 days.
+         */
+        get: operations["listFailures"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/errors/one": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which accounts and endpoints a cause of failures affected; for operators */
+        get: operations["getFailure"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/now": {
         parameters: {
             query?: never;
@@ -6054,6 +6131,122 @@ export interface components {
             /** @description It may take more than is available; holds of calls remain, and no balance goes below -1000000000 */
             below_zero?: boolean | null;
         };
+        /** @description A call as operators see it: what its owner sees, but for what the client wrote itself, and what the providers said and asked for. */
+        AdminCall: {
+            id: string;
+            request_id: string;
+            /** Format: date-time */
+            created_at: string;
+            user: string;
+            /** @description Id of the key */
+            key: string | null;
+            api: string;
+            /** @description The same as api */
+            kind: string;
+            /** @description Status replaces that of the operation, where it is not 0. */
+            status: number;
+            /** @description One of ok, canceled and the values of error_type */
+            result: string;
+            model_asked: string;
+            preset: components["schemas"]["CallPreset"] | null;
+            model: string | null;
+            provider: string | null;
+            provider_name: string | null;
+            endpoint: string | null;
+            upstream_id: string | null;
+            /** @description Id of the own key of its provider that the call was answered with; null: the gateway's */
+            own_key: string | null;
+            stream: boolean;
+            canceled: boolean;
+            settled: boolean;
+            error: string | null;
+            finish_reason: string | null;
+            native_finish_reason: string | null;
+            /** @description Parts of the request that were not sent to the provider that served */
+            notice: string | null;
+            cost: components["schemas"]["Decimal"];
+            first_token_ms: number;
+            generating_ms: number;
+            duration_ms: number;
+            /** @description Nil for a key */
+            session_id: string | null;
+            client_user: string | null;
+            user_agent: string | null;
+            http_referer: string | null;
+            title: string | null;
+            metadata: components["schemas"]["CallMembers"];
+            parameters: components["schemas"]["CallMembers"];
+            key_hash: string | null;
+            key_name: string | null;
+            plan: components["schemas"]["Plan"];
+            attempts: components["schemas"]["MadeAttempt"][];
+            usage: components["schemas"]["CallUsage"];
+            price: components["schemas"]["PriceBasis"];
+            hold: components["schemas"]["CallHold"];
+            entries: number[];
+            refunds: components["schemas"]["Movement"][];
+            stored_text: boolean;
+            account: components["schemas"]["CallAccount"];
+            /** @description What the provider asks for, at the rate of the call */
+            upstream_cost: components["schemas"]["Decimal"] | null;
+            /** @description The provider said so; else it follows from its prices */
+            upstream_cost_reported: boolean;
+            /** @description In the charge */
+            vat: components["schemas"]["Decimal"] | null;
+            /** @description What is left of the charge without VAT and the provider's cost */
+            margin: components["schemas"]["Decimal"] | null;
+            /** @description What the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing */
+            words: (string | null)[];
+        };
+        /** @description A call of anybody in a list. */
+        AdminCallRow: {
+            id: string;
+            /** Format: date-time */
+            created_at: string;
+            kind: string;
+            model: string | null;
+            model_asked: string;
+            provider: string | null;
+            provider_name: string | null;
+            key: components["schemas"]["CallKey"] | null;
+            user: string;
+            /** @description HTTP status of the answer */
+            status: number;
+            /** @description Ok, canceled or an error_type */
+            result: string;
+            error: string | null;
+            canceled: boolean;
+            stream: boolean;
+            /** @description How many endpoints were asked */
+            attempts: number;
+            finish_reason: string | null;
+            cost: components["schemas"]["Decimal"];
+            settled: boolean;
+            estimated: boolean;
+            prompt_tokens: number;
+            cached_tokens: number;
+            completion_tokens: number;
+            reasoning_tokens: number;
+            first_token_ms: number | null;
+            duration_ms: number;
+            account: components["schemas"]["CallAccount"];
+            /** @description What the provider asks for, at the rate of the call */
+            upstream_cost: components["schemas"]["Decimal"] | null;
+            /** @description The provider said so; else it follows from its prices */
+            upstream_cost_reported: boolean;
+            /** @description In the charge */
+            vat: components["schemas"]["Decimal"] | null;
+            /** @description What is left of the charge without VAT and the provider's cost */
+            margin: components["schemas"]["Decimal"] | null;
+        };
+        /** @description A page of calls of everybody. */
+        AdminCalls: {
+            data: components["schemas"]["AdminCallRow"][];
+            /** @description Cursor of the next page */
+            next: string | null;
+            /** @description How far back the search has come; null at the end */
+            searched_to: string | null;
+        };
         /** @description The catalog with its owners. */
         AdminCatalog: {
             /** @description Number of changes at run time */
@@ -6458,6 +6651,12 @@ export interface components {
             entries: number[];
             refunds: components["schemas"]["Movement"][];
             stored_text: boolean;
+        };
+        /** @description Whose a call is. */
+        CallAccount: {
+            id: string;
+            /** @description Null: it was deleted */
+            name: string | null;
         };
         /** @description How many calls there were over time. */
         CallHistogram: {
@@ -6875,6 +7074,94 @@ export interface components {
             policies: components["schemas"]["FacetValue"][];
             vendors: components["schemas"]["FacetValue"][];
             providers: components["schemas"]["FacetProvider"][];
+        };
+        /** @description What a cause did to an account. */
+        FailedAccount: {
+            account: components["schemas"]["CallAccount"];
+            /** @description Attempts that failed, and calls that failed without one */
+            errors: number;
+            /** @description Of them, clients; of the others another attempt made good, or the client went */
+            reached: number;
+            /**
+             * Format: date-time
+             * @description Of the period
+             */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @description Id of the last call */
+            call: string;
+            /** @description What the provider said then, redacted and without long quotes */
+            said: string | null;
+        };
+        /** @description What a cause did at an endpoint. */
+        FailedEndpoint: {
+            endpoint: string;
+            /** @description Attempts that failed, and calls that failed without one */
+            errors: number;
+            /** @description Of them, clients; of the others another attempt made good, or the client went */
+            reached: number;
+            /**
+             * Format: date-time
+             * @description Of the period
+             */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @description Id of the last call */
+            call: string;
+            /** @description What the provider said then, redacted and without long quotes */
+            said: string | null;
+        };
+        /** @description Why attempts failed. */
+        FailureCause: {
+            /** @description Error_type */
+            code: string;
+            /** @description Null: none was asked */
+            provider: string | null;
+            /** @description Of the present catalog */
+            provider_name: string | null;
+            /** @description What the provider's texts have in common; "" for none */
+            words: string;
+            /** @description Attempts that failed, and calls that failed without one */
+            errors: number;
+            /** @description Of them, clients; of the others another attempt made good, or the client went */
+            reached: number;
+            /**
+             * Format: date-time
+             * @description Of the period
+             */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @description Id of the last call */
+            call: string;
+            /** @description What the provider said then, redacted and without long quotes */
+            said: string | null;
+            /** @description How many it affected */
+            accounts: number;
+            /** @description Likewise */
+            endpoints: number;
+        };
+        /** @description What a cause affected, those with most errors first, at most 50 of each. */
+        FailureDetail: {
+            accounts: components["schemas"]["FailedAccount"][];
+            endpoints: components["schemas"]["FailedEndpoint"][];
+        };
+        /** @description The causes of failures of a period. */
+        Failures: {
+            /**
+             * Format: date-time
+             * @description A full hour
+             */
+            from: string;
+            errors: number;
+            /** @description Of them, clients */
+            reached: number;
+            /** @description Those with most errors first */
+            causes: components["schemas"]["FailureCause"][];
+            /** @description There are further ones */
+            more: boolean;
         };
         /** @description What this gateway offers. */
         Features: {
@@ -17915,6 +18202,168 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["PasswordLink"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminCalls: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+                /** @description Rubles */
+                min_cost?: string;
+                /** @description HTTP status of the answer */
+                status?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Calls of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of calls */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AdminCalls"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminCall: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Generation id, or the id of the request (req_) or of the video job (vj_) that made the call */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminCall"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listFailures: {
+        parameters: {
+            query?: {
+                /** @description How far back, with the present hour; 24 without it */
+                hours?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The causes of the period */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Failures"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getFailure: {
+        parameters: {
+            query?: {
+                /** @description How far back, with the present hour; 24 without it */
+                hours?: number;
+                /** @description Error_type */
+                code?: string;
+                /** @description Id; left out where none was asked */
+                provider?: string;
+                /** @description As in the list */
+                words?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it affected */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["FailureDetail"];
                     };
                 };
             };
