@@ -63,6 +63,7 @@ const messages = {
   'act_user.disable': 'User blocked',
   'act_user.enable': 'User unblocked',
   'act_user.role': 'Role changed',
+  'act_call.open': 'Call of another person opened',
   'act_user.preferences': 'Defaults changed',
   'act_user.profile': 'Profile changed',
   'act_user.timezone': 'Time zone changed',

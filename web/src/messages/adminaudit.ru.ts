@@ -79,6 +79,7 @@ export default {
   'act_user.disable': 'Аккаунт заблокирован',
   'act_user.enable': 'Аккаунт разблокирован',
   'act_user.role': 'Роль изменена',
+  'act_call.open': 'Вызов другого человека открыт',
   'act_user.preferences': 'Умолчания изменены',
   'act_user.profile': 'Профиль изменён',
   'act_user.timezone': 'Часовой пояс изменён',

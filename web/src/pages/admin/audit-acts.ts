@@ -8,6 +8,7 @@ export const acts = [
   'user.profile',
   'user.timezone',
   'user.forget',
+  'call.open',
   'user.notifications',
   'responses.delete',
   'chats.delete',
