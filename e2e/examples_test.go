@@ -87,7 +87,6 @@ var withoutLink = map[string]int{
 	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, // the example names nobody
 	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
 	"redeemVoucher": 404,                                                  // a code is shown once
-	"getFailure":    400,                                                  // no failure is so often
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }
 

@@ -75,6 +75,13 @@ func (m *memory) SetUserPreferences(_ context.Context, id, was, preferences stri
 	return false, nil
 }
 
+func (m *memory) NoteOnce(_ context.Context, e audit.Event, since, now time.Time) error {
+	if now.Sub(since) == time.Hour {
+		m.events = append(m.events, e)
+	}
+	return nil
+}
+
 func (m *memory) SetProfile(_ context.Context, id string, p account.Profile, _ time.Time, e audit.Event) error {
 	for i := range m.users {
 		if u := &m.users[i]; u.ID == id {
@@ -177,6 +184,9 @@ func TestUsers(t *testing.T) {
 	if e := store.events[len(store.events)-1]; e.Before != "user" || e.After != "operator" {
 		t.Errorf("event %+v", e)
 	}
+	if err := m.Looked(t.Context(), audit.CallOpened, u.ID, u.ID, by); err != nil {
+		t.Fatal(err)
+	}
 	if err := m.Forget(t.Context(), u.ID, by); err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +196,7 @@ func TestUsers(t *testing.T) {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.UserRole, audit.UserForgotten}; !slices.Equal(actions, want) {
+	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.UserRole, audit.CallOpened, audit.UserForgotten}; !slices.Equal(actions, want) {
 		t.Errorf("actions %q; want %q", actions, want)
 	}
 	if err := m.SetDisabled(t.Context(), "usr_none", true, by); !fault.Is(err, fault.NotFound) {

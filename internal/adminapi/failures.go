@@ -71,7 +71,7 @@ type Recently struct {
 
 type causeInput struct {
 	Recently
-	Code     string `json:"-" query:"code" maxLength:"64"`      // error_type
+	Code     string `json:"-" query:"code" maxLength:"64"`      // error_type; left out for all causes
 	Provider string `json:"-" query:"provider" maxLength:"256"` // id; left out where none was asked
 	Words    string `json:"-" query:"words" maxLength:"300"`    // as in the list
 }
@@ -115,10 +115,8 @@ func failures(d accountapi.Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/errors/one", ID: "getFailure", Access: operation.Operating, Tag: "administration",
 			Summary: "Which accounts and endpoints a cause of failures affected; for operators", Answer: "What it affected",
+			Description: "Without code, it is what all failures of the period affected.",
 		}, func(ctx context.Context, c *operation.Call, in *causeInput) (out operation.Data[FailureDetail], err error) {
-			if in.Code == "" {
-				return out, missing("code")
-			}
 			for name, v := range map[string]string{"code": in.Code, "provider": in.Provider, "words": in.Words} {
 				if len(v) > 300 || record.Text(v) != v {
 					return out, fault.Field("adminapi.failure", name, "%s must have at most %d bytes.", name, 300).Coded("most_bytes", "most", 300)

@@ -75,7 +75,7 @@ func (r *Reporter) Causes(ctx context.Context, from, to time.Time, most int) (li
 	return list, errors, reached, err
 }
 
-// OneCause is what a cause did to accounts, by their wallets, and to endpoints.
+// OneCause is what a cause, or with the zero value any cause, did to accounts, by their wallets, and to endpoints.
 func (r *Reporter) OneCause(ctx context.Context, from, to time.Time, c Cause, most int) (accounts, endpoints []FailedPart, err error) {
 	if _, err = r.book.CatchUp(ctx); err != nil {
 		return nil, nil, err

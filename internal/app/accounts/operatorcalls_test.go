@@ -203,10 +203,13 @@ func TestOperatorsReadErrors(t *testing.T) {
 	if sum != c.Errors {
 		t.Errorf("%d errors of accounts, %d in all", sum, c.Errors)
 	}
+	if all := do[affected](t, d.operator, 200, http.MethodGet, "/api/admin/errors/one", nil); len(all.Accounts) != 2 || all.Accounts[0].Errors+all.Accounts[1].Errors != got.Errors {
+		t.Errorf("%+v", all)
+	}
 	if none := do[affected](t, d.operator, 200, http.MethodGet, "/api/admin/errors/one?code=timeout", nil); len(none.Accounts) != 0 {
 		t.Errorf("%+v", none)
 	}
-	for _, query := range []string{"/one", "/one?code=" + strings.Repeat("x", 400), "?hours=745"} {
+	for _, query := range []string{"/one?code=" + strings.Repeat("x", 400), "?hours=745"} {
 		if got := d.operator.Do(t, http.MethodGet, "/api/admin/errors"+query, nil); got.Status != 400 {
 			t.Errorf("%s: %d %s", query, got.Status, got.Body)
 		}

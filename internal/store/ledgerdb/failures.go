@@ -103,7 +103,7 @@ const (
 	failureFigures = `CAST(SUM(errors) AS BIGINT), CAST(SUM(reached) AS BIGINT), MIN(first_at), MAX(last_at), MAX(substr('0000000000000000' || CAST(last_at AS TEXT), length(CAST(last_at AS TEXT)) + 1) || ' ' || sample || ' ' || said)`
 	failureCauses  = `SELECT code, provider, words, ` + failureFigures + `, COUNT(DISTINCT wallet), COUNT(DISTINCT endpoint) FROM call_failures WHERE hour >= $1 AND hour < $2
 		GROUP BY code, provider, words ORDER BY 4 DESC, 7 DESC, code, provider, words LIMIT `
-	failureParts = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND code = $3 AND provider = $4 AND words = $5 GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
+	failureParts = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND ($3 = '' OR code = $3 AND provider = $4 AND words = $5) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
 )
 
 // Failures is report.Store.Failures.
