@@ -2991,7 +2991,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Which accounts and endpoints a cause of failures affected; for operators */
+        /**
+         * Which accounts and endpoints a cause of failures affected; for operators
+         * @description Without code, it is what all failures of the period affected.
+         */
         get: operations["getFailure"];
         put?: never;
         post?: never;
@@ -3241,63 +3244,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/admin/audit": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Who changed what, the newest first; for operators */
-        get: operations["listAudit"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/audit/file": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /**
-         * The audit log as a file; for operators
-         * @description Rows have the hashes of their chain.
-         */
-        get: operations["getAuditFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/audit/verify": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /**
-         * Check now that no row of the audit log was changed or removed; for operators
-         * @description It reads the whole log. A log that was cut at its end looks whole: keep the mark elsewhere, and send it with a later check.
-         */
-        post: operations["verifyAudit"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/api/admin/vouchers": {
         parameters: {
             query?: never;
@@ -3517,6 +3463,63 @@ export interface paths {
         get: operations["getAnyInvoiceDocument"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who changed what, the newest first; for operators */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The audit log as a file; for operators
+         * @description Rows have the hashes of their chain.
+         */
+        get: operations["getAuditFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Check now that no row of the audit log was changed or removed; for operators
+         * @description It reads the whole log. A log that was cut at its end looks whole: keep the mark elsewhere, and send it with a later check.
+         */
+        post: operations["verifyAudit"];
         delete?: never;
         options?: never;
         head?: never;
@@ -18342,7 +18345,7 @@ export interface operations {
             query?: {
                 /** @description How far back, with the present hour; 24 without it */
                 hours?: number;
-                /** @description Error_type */
+                /** @description Error_type; left out for all causes */
                 code?: string;
                 /** @description Id; left out where none was asked */
                 provider?: string;
@@ -19303,138 +19306,6 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
-    listAudit: {
-        parameters: {
-            query?: {
-                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
-                who?: string;
-                /** @description What was done: an action, or its beginning with the dot, such as key. */
-                action?: string;
-                /** @description Id of what was changed */
-                target?: string;
-                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
-                from?: string;
-                /** @description A day of UTC, which is included, or a time, which is not */
-                to?: string;
-                /** @description Rows of the page; 20 without it */
-                limit?: number;
-                /** @description Next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description A page of the audit log, and whether the log is whole */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["AuditPage"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getAuditFile: {
-        parameters: {
-            query?: {
-                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
-                who?: string;
-                /** @description What was done: an action, or its beginning with the dot, such as key. */
-                action?: string;
-                /** @description Id of what was changed */
-                target?: string;
-                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
-                from?: string;
-                /** @description A day of UTC, which is included, or a time, which is not */
-                to?: string;
-                /** @description Csv without it */
-                format?: "csv" | "jsonl";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The rows, the newest first */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        MediaType: string;
-                        Name: string;
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    verifyAudit: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /** @example {} */
-                "application/json": components["schemas"]["VerifyAuditInput"];
-            };
-        };
-        responses: {
-            /** @description What was found */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["AuditCheck"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
     listVouchers: {
         parameters: {
             query?: {
@@ -20050,6 +19921,138 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
+                who?: string;
+                /** @description What was done: an action, or its beginning with the dot, such as key. */
+                action?: string;
+                /** @description Id of what was changed */
+                target?: string;
+                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
+                from?: string;
+                /** @description A day of UTC, which is included, or a time, which is not */
+                to?: string;
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of the audit log, and whether the log is whole */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAuditFile: {
+        parameters: {
+            query?: {
+                /** @description Who did it: id of a user or of a key, or an actor as rows have it */
+                who?: string;
+                /** @description What was done: an action, or its beginning with the dot, such as key. */
+                action?: string;
+                /** @description Id of what was changed */
+                target?: string;
+                /** @description A day of UTC (YYYY-MM-DD) or a time (RFC 3339) */
+                from?: string;
+                /** @description A day of UTC, which is included, or a time, which is not */
+                to?: string;
+                /** @description Csv without it */
+                format?: "csv" | "jsonl";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rows, the newest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        MediaType: string;
+                        Name: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    verifyAudit: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /** @example {} */
+                "application/json": components["schemas"]["VerifyAuditInput"];
+            };
+        };
+        responses: {
+            /** @description What was found */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AuditCheck"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -10,6 +10,24 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/calls',
+    load: () => import('../pages/admin/calls'),
+    areas: ['admin', 'admincalls', 'calls'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/calls/$id',
+    load: () => import('../pages/admin/call'),
+    areas: ['admin', 'admincalls', 'calls', 'route'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/errors',
+    load: () => import('../pages/admin/errors'),
+    areas: ['admin', 'admincalls', 'calls', 'route'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/people',
     load: () => import('../pages/admin/people'),
     areas: ['admin', 'people', 'keys', 'calls'],

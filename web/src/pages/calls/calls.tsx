@@ -1,6 +1,6 @@
 /** /calls: find one call. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react'
+import { lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react'
 import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
 import { queries, renew } from '../../api/query'
@@ -11,7 +11,7 @@ import { Button } from '../../ui/button'
 import { Chart } from '../../ui/chart'
 import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
-import { Field, Input, Select } from '../../ui/field'
+import { Field, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
@@ -26,6 +26,7 @@ import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type Name } from './filter'
 import { PhoneCall } from './latest'
+import { TextFilter } from './text-filter'
 import { CallView } from './view'
 
 const First = lazy(() => import('./first'))
@@ -485,66 +486,6 @@ function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
       </p>
       <CallView call={call} drawer />
     </>
-  )
-}
-
-/** A text that filters once it is finished: Enter, or leaving it. */
-function TextFilter({
-  label,
-  value,
-  onChange,
-  options,
-  narrow,
-  search,
-  decimal,
-}: {
-  label: string
-  value: string
-  onChange: (v: string) => void
-  options?: readonly string[]
-  narrow?: boolean
-  search?: boolean
-  decimal?: boolean
-}) {
-  const [text, setText] = useState(value)
-  const id = useId()
-  useEffect(() => setText(value), [value])
-  const done = () => {
-    if (text.trim() !== value) onChange(text.trim())
-  }
-  return (
-    <form
-      onSubmit={(e) => {
-        e.preventDefault()
-        done()
-      }}
-      className={narrow ? 'md:w-40' : 'md:w-36'}
-    >
-      <Field label={label} className="md:[&>div]:sr-only">
-        <Input
-          value={text}
-          placeholder={label}
-          maxLength={256}
-          autoComplete="off"
-          spellCheck={false}
-          onBlur={done}
-          {...(decimal ? { inputMode: 'decimal' as const } : {})}
-          {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})}
-          {...(options ? { list: id } : {})}
-          onChange={(e) => {
-            setText(e.target.value)
-            if (options?.includes(e.target.value)) onChange(e.target.value)
-          }}
-        />
-      </Field>
-      {options && (
-        <datalist id={id}>
-          {options.map((o) => (
-            <option key={o} value={o} />
-          ))}
-        </datalist>
-      )}
-    </form>
   )
 }
 

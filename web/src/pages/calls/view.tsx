@@ -204,7 +204,7 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
   )
 }
 
-function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) {
+export function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[] }) {
   return (
     <dl className="m-0 grid grid-cols-[minmax(0,9.5rem)_minmax(0,1fr)] gap-x-3 gap-y-1 text-small">
       {rows.map(

@@ -1,0 +1,375 @@
+/** /admin/calls: calls of everybody. Any id of a complaint opens its call. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { get, type Reply } from '../../api/client'
+import { listAdminCalls } from '../../api/operations'
+import { dateTime, day, money, seconds, time } from '../../format'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { Empty } from '../../ui/feedback'
+import { Field, Input, Select } from '../../ui/field'
+import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
+import { Link, useGo, usePageSearch, type SearchShape } from '../../ui/link'
+import { Tag } from '../../ui/marks'
+import { Page, PageHead, Panel } from '../../ui/page'
+import { Table } from '../../ui/table'
+import { Money, Tokens } from '../../ui/values'
+import { catalogQuery } from '../catalog/data'
+import { resultOf } from '../calls/data'
+import { asked, names, shape as own, type Filter as Own } from '../calls/filter'
+import { TextFilter } from '../calls/text-filter'
+
+type Row = Reply<'/api/admin/calls'>['data'][number]
+type Filter = Own & { readonly status: string }
+
+const shape: SearchShape<Filter> = {
+  read: (raw) => {
+    const days = Number(raw.days)
+    const f = own.read(raw)
+    return {
+      ...f,
+      period: 'from' in f.period || [1, 7, 30, 90].includes(days) ? f.period : { days: 1 },
+      status: /^[1-5]\d\d$/.test(raw.status ?? '') ? raw.status! : '',
+    }
+  },
+  write: (f) => ({
+    ...own.write(f),
+    ...('days' in f.period ? { days: f.period.days === 1 ? undefined : String(f.period.days) } : {}),
+    status: f.status || undefined,
+  }),
+}
+const active = (f: Filter) =>
+  [...names.filter((n) => n !== 'id'), 'status' as const].filter((n) => f[n] !== '')
+
+export default function Calls() {
+  const t = useT('admincalls')
+  const c = useT('calls')
+  const common = useT('common')
+  const [filter, set] = usePageSearch(shape)
+  const go = useGo()
+  const query = { ...asked({ ...filter, id: '' }), ...(filter.status ? { status: filter.status } : {}) }
+  const q = useInfiniteQuery({
+    queryKey: listAdminCalls.key(query),
+    queryFn: ({ signal, pageParam }) =>
+      get('/api/admin/calls', { query: { ...query, cursor: pageParam, limit: 50 }, signal }),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (last) => last.next ?? undefined,
+  })
+  const rows = q.data?.pages.flatMap((p) => p.data)
+  const last = q.data?.pages.at(-1)
+  const on = active(filter)
+  const clear = () => set(Object.fromEntries(on.map((n) => [n, ''])) as Partial<Filter>)
+  const chip = (n: (typeof on)[number]): string => {
+    if (n === 'member')
+      return rows?.find((r) => r.account.id === filter.member)?.account.name ?? filter.member
+    if (n === 'key')
+      return `${c('key')} ${rows?.find((r) => r.key?.id === filter.key)?.key?.name ?? filter.key.slice(0, 12)}`
+    if (n === 'min') return `${c('minCost')} ${money(filter.min, { exact: true, sign: false })}`
+    if (n === 'status') return `${t('status')} ${filter.status}`
+    if (n === 'result') return c.or(`r_${filter.result}`, c.or(`result_${filter.result}`, filter.result))
+    return filter[n]
+  }
+  return (
+    <Page>
+      <PageHead title={t('title')} note={t('note')}>
+        <FindCall />
+      </PageHead>
+      <FilterBar
+        active={on.length}
+        onClear={clear}
+        end={
+          <PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />
+        }
+      >
+        <Filters filter={filter} set={set} />
+      </FilterBar>
+      {on.length > 0 && (
+        <div className="flex flex-wrap gap-2 pb-3" translate="no">
+          {on.map((n) => (
+            <Chip key={n} name={chip(n)} onRemove={() => set({ [n]: '' } as Partial<Filter>)}>
+              <span className="max-w-[260px] truncate">{chip(n)}</span>
+            </Chip>
+          ))}
+        </div>
+      )}
+      <Panel flush>
+        <Table<Row>
+          main
+          dense
+          caption={t('title')}
+          rows={rows}
+          rowKey={(r) => r.id}
+          stale={q.isPlaceholderData}
+          error={q.error}
+          onRetry={() => void q.refetch()}
+          onOpen={(r) => go(`/admin/calls/${r.id}`)}
+          empty={
+            on.length > 0 ? (
+              <Empty
+                icon="search"
+                title={c('emptyFiltered')}
+                action={<Button onClick={clear}>{common('clearFilters')}</Button>}
+              />
+            ) : (
+              <Empty icon="list" title={t('empty')}>
+                {t('emptyText')}
+              </Empty>
+            )
+          }
+          columns={useColumnsOf(filter, set)}
+          phone={(r) => <Phone r={r} />}
+        />
+        {(q.hasNextPage || q.isFetchNextPageError) && (
+          <div className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
+            {last && last.data.length < 50 && last.searched_to && (
+              <span className="text-small text-ink3">
+                {c('searchedTo', { at: dateTime(last.searched_to) })}
+              </span>
+            )}
+            <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>
+              {rows?.length === 0 ? c('searchOn') : common('loadMore')}
+            </Button>
+          </div>
+        )}
+      </Panel>
+    </Page>
+  )
+}
+
+/** Any id that a complaint may name. */
+function FindCall() {
+  const t = useT('admincalls')
+  const go = useGo()
+  const [text, setText] = useState('')
+  const [wrong, setWrong] = useState(false)
+  const open = (typed: string) => {
+    const id = typed.trim()
+    const known = /^(gen-|req_|vj_)[\w-]+$/.test(id)
+    setWrong(!known && id !== '')
+    if (known) go(`/admin/calls/${encodeURIComponent(id)}`)
+  }
+  return (
+    <form
+      role="search"
+      className="min-w-0 basis-80"
+      onSubmit={(e) => {
+        e.preventDefault()
+        open(text)
+      }}
+    >
+      <Field label={t('find')} hideLabel error={wrong ? t('findWrong') : undefined}>
+        <Input
+          icon="search"
+          data-page-search
+          value={text}
+          onChange={(e) => {
+            setText(e.target.value)
+            setWrong(false)
+          }}
+          onPaste={(e) => {
+            const pasted = e.clipboardData.getData('text')
+            if (/^\s*(gen-|req_|vj_)\S+\s*$/.test(pasted)) {
+              e.preventDefault()
+              open(pasted)
+            }
+          }}
+          placeholder={t('findHint')}
+          autoComplete="off"
+          spellCheck={false}
+          maxLength={128}
+        />
+      </Field>
+    </form>
+  )
+}
+
+const statuses = ['400', '401', '402', '403', '404', '408', '429', '500', '502', '503'] as const
+
+function Filters({ filter, set }: { filter: Filter; set: (f: Partial<Filter>) => void }) {
+  const c = useT('calls')
+  const t = useT('admincalls')
+  const catalog = useQuery({ ...catalogQuery, retry: false })
+  const known = (value: string, all: readonly { value: string; label: string }[]) =>
+    value && !all.some((o) => o.value === value) ? [...all, { value, label: value }] : all
+  return (
+    <>
+      <TextFilter
+        label={c('model')}
+        value={filter.model}
+        onChange={(model) => set({ model })}
+        options={catalog.data?.models.map((m) => m.id) ?? []}
+      />
+      <Field label={c('provider')} className="md:[&>div]:sr-only">
+        <Select
+          value={filter.provider}
+          onChange={(e) => set({ provider: e.target.value })}
+          options={known(filter.provider, [
+            { value: '', label: c('allProviders') },
+            ...(catalog.data?.facets.providers ?? []).map((p) => ({ value: p.id, label: p.name })),
+          ])}
+          className="max-md:w-full md:max-w-[180px]"
+        />
+      </Field>
+      <Field label={c('result')} className="md:[&>div]:sr-only">
+        <Select
+          value={filter.result}
+          onChange={(e) => set({ result: e.target.value })}
+          options={known(filter.result, [
+            { value: '', label: c('r_all') },
+            ...(['ok', 'failed', 'canceled'] as const).map((v) => ({ value: v, label: c(`r_${v}`) })),
+          ])}
+        />
+      </Field>
+      <Field label={t('status')} className="md:[&>div]:sr-only">
+        <Select
+          value={filter.status}
+          onChange={(e) => set({ status: e.target.value })}
+          options={known(filter.status, [
+            { value: '', label: t('status') },
+            ...statuses.map((v) => ({ value: v, label: v })),
+          ])}
+        />
+      </Field>
+    </>
+  )
+}
+
+function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
+  const t = useT('admincalls')
+  const c = useT('calls')
+  return [
+    {
+      key: 'at',
+      head: c('at'),
+      width: '120px',
+      cell: (r: Row) => (
+        <Link
+          to={`/admin/calls/${r.id}`}
+          className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"
+        >
+          <time
+            dateTime={r.created_at}
+          >{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time>
+        </Link>
+      ),
+    },
+    {
+      key: 'account',
+      head: t('account'),
+      cell: (r: Row) =>
+        r.account.id === filter.member ? (
+          <Account r={r} />
+        ) : (
+          <button
+            type="button"
+            title={t('onlyAccount')}
+            aria-label={`${r.account.name ?? r.account.id}: ${t('onlyAccount')}`}
+            onClick={() => set({ member: r.account.id })}
+            className="hover:text-accent-ink hover:underline"
+          >
+            <Account r={r} />
+          </button>
+        ),
+    },
+    {
+      key: 'model',
+      head: c('model'),
+      cell: (r: Row) => (
+        <span translate="no" className="block max-w-[220px] truncate">
+          {r.model ?? r.model_asked}
+        </span>
+      ),
+    },
+    {
+      key: 'provider',
+      head: c('provider'),
+      from: 'xl' as const,
+      cell: (r: Row) => (
+        <span translate="no" className="block max-w-[130px] truncate text-ink2">
+          {r.provider_name ?? r.provider ?? '—'}
+        </span>
+      ),
+    },
+    {
+      key: 'tokens',
+      head: c('tokens'),
+      align: 'end' as const,
+      from: 'xl' as const,
+      cell: (r: Row) => (
+        <>
+          <Tokens value={r.prompt_tokens} /> · <Tokens value={r.completion_tokens} />
+        </>
+      ),
+    },
+    {
+      key: 'first',
+      head: c('first'),
+      align: 'end' as const,
+      from: 'xl' as const,
+      cell: (r: Row) => (
+        <span className="whitespace-nowrap">
+          {seconds(r.first_token_ms)} · {seconds(r.duration_ms)}
+        </span>
+      ),
+    },
+    {
+      key: 'upstream',
+      head: t('upstream'),
+      align: 'end' as const,
+      from: 'lg' as const,
+      cell: (r: Row) => <Some value={r.upstream_cost} />,
+    },
+    {
+      key: 'price',
+      head: t('price'),
+      align: 'end' as const,
+      cell: (r: Row) => <Money value={r.cost} sign={false} />,
+    },
+    {
+      key: 'margin',
+      head: t('margin'),
+      align: 'end' as const,
+      from: 'lg' as const,
+      cell: (r: Row) => <Some value={r.margin} />,
+    },
+    { key: 'result', head: c('result'), width: '150px', cell: (r: Row) => <Result r={r} /> },
+  ]
+}
+
+function Some({ value }: { value: string | null }) {
+  return value === null ? <span className="text-ink3">—</span> : <Money value={value} sign={false} />
+}
+
+function Account({ r }: { r: Row }) {
+  const t = useT('admincalls')
+  return (
+    <span translate="no" className="block max-w-[150px] truncate text-ink2">
+      {r.account.name ?? t('deleted')}
+    </span>
+  )
+}
+
+function Result({ r }: { r: Row }) {
+  const t = useT('admincalls')
+  const x = resultOf(useT('calls'), r)
+  return <Tag tone={x.tone}>{r.result === 'canceled' ? t('stopped') : x.text}</Tag>
+}
+
+function Phone({ r }: { r: Row }) {
+  return (
+    <Link to={`/admin/calls/${r.id}`} className="block text-ink no-underline">
+      <span className="flex gap-2">
+        <span translate="no" className="min-w-0 flex-1 truncate font-medium">
+          {r.model ?? r.model_asked}
+        </span>
+        <Money value={r.cost} />
+      </span>
+      <span className="flex items-center gap-2 pt-0.5 text-small text-ink3">
+        <span className="min-w-0 flex-1 truncate">
+          {time(r.created_at)} · <span translate="no">{r.account.name ?? r.account.id}</span>
+        </span>
+        <Result r={r} />
+      </span>
+    </Link>
+  )
+}

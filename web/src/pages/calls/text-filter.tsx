@@ -1,0 +1,62 @@
+import { useEffect, useId, useState } from 'react'
+import { Field, Input } from '../../ui/field'
+
+/** A text that filters once it is finished: Enter, or leaving it. */
+export function TextFilter({
+  label,
+  value,
+  onChange,
+  options,
+  narrow,
+  search,
+  decimal,
+}: {
+  label: string
+  value: string
+  onChange: (v: string) => void
+  options?: readonly string[]
+  narrow?: boolean
+  search?: boolean
+  decimal?: boolean
+}) {
+  const [text, setText] = useState(value)
+  const id = useId()
+  useEffect(() => setText(value), [value])
+  const done = () => {
+    if (text.trim() !== value) onChange(text.trim())
+  }
+  return (
+    <form
+      onSubmit={(e) => {
+        e.preventDefault()
+        done()
+      }}
+      className={narrow ? 'md:w-40' : 'md:w-36'}
+    >
+      <Field label={label} className="md:[&>div]:sr-only">
+        <Input
+          value={text}
+          placeholder={label}
+          maxLength={256}
+          autoComplete="off"
+          spellCheck={false}
+          onBlur={done}
+          {...(decimal ? { inputMode: 'decimal' as const } : {})}
+          {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})}
+          {...(options ? { list: id } : {})}
+          onChange={(e) => {
+            setText(e.target.value)
+            if (options?.includes(e.target.value)) onChange(e.target.value)
+          }}
+        />
+      </Field>
+      {options && (
+        <datalist id={id}>
+          {options.map((o) => (
+            <option key={o} value={o} />
+          ))}
+        </datalist>
+      )}
+    </form>
+  )
+}
