@@ -41,6 +41,7 @@ type commands struct {
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`
 	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
+	Service  serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
 	Rate     rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
 	Secrets  secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
 	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"weir/internal/accountapi"
 	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
+	"weir/internal/console"
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/rate"
@@ -26,6 +26,7 @@ type Editor interface {
 	Rates(ctx context.Context) ([]rate.Record, error)
 	SetRate(ctx context.Context, r rate.Record, by audit.Actor) error
 	DeclaredRate() rate.Declared
+	Absences
 }
 
 // Ownership is who owns a provider or an endpoint, and whether it takes part.
@@ -64,6 +65,18 @@ type ProviderSecret struct {
 	Last4  *string `json:"last4"` // the last characters of a key that was set here; no other part is ever shown
 }
 
+func secretOf(v *edit.ProviderView) *ProviderSecret {
+	switch {
+	case v.Row != nil && v.Row.Sealed != nil:
+		return &ProviderSecret{Source: "database", Last4: accountapi.OrNull(v.Row.Last4)}
+	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
+		return &ProviderSecret{Source: "variable"}
+	case v.Key != "":
+		return &ProviderSecret{Source: "configuration"}
+	}
+	return nil
+}
+
 // AdminProvider is a provider as operators see it.
 type AdminProvider struct {
 	Ownership
@@ -76,77 +89,21 @@ type AdminProvider struct {
 	Variables  []string        `json:"key_variables"` // environment variables that may hold its key; empty where none is known
 	KeyMissing bool            `json:"key_missing"`   // it is one that needs a key, and has none
 	Models     int             `json:"models"`        // that are served by it
+	Absence    *Absence        `json:"absence"`       // it is out of service as a whole
 	Written
 }
 
 func (o catalogOperations) providerOf(b *edit.Built, v *edit.ProviderView) AdminProvider {
 	p := AdminProvider{
+		Absence:   absenceOf(b.OutTarget(edit.TargetOfProvider(v.ID), o.Console.Now())),
 		Variables: []string{}, Models: b.Snapshot.ModelsOf(v.ID),
 		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL),
 		DataPolicy: string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)), Written: writtenOf(v.Row),
 	}
-	switch {
-	case v.Row != nil && v.Row.Sealed != nil:
-		p.APIKey = &ProviderSecret{Source: "database", Last4: accountapi.OrNull(v.Row.Last4)}
-	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
-		p.APIKey = &ProviderSecret{Source: "variable"}
-	case v.Key != "":
-		p.APIKey = &ProviderSecret{Source: "configuration"}
-	}
+	p.APIKey = secretOf(v)
 	variables, missing := o.KeyVariables(&v.Provider)
 	p.Variables, p.KeyMissing = append(p.Variables, variables...), missing
 	return p
-}
-
-// PricesInForce is what calls are charged by now, and where it comes from.
-type PricesInForce struct {
-	Base   map[string]string `json:"base"`   // rubles per 1000 tokens or characters, or for one minute, request, search or image; source has those of images and video
-	List   string            `json:"list"`   // price list that the prices come from; database-N is from version N of the catalog
-	Rate   *string           `json:"rate"`   // for the conversion of dollar prices
-	Source *string           `json:"source"` // the prices as they were written
-}
-
-// AdminEndpoint is an endpoint as operators see it.
-type AdminEndpoint struct {
-	Ownership
-	Provider      string        `json:"provider"`
-	Model         string        `json:"model"`
-	Region        *string       `json:"region"`
-	Tier          string        `json:"tier"`
-	Variant       string        `json:"variant"`
-	UpstreamID    string        `json:"upstream_id"`
-	UpstreamModel *string       `json:"upstream_model"` // the maker's name of the model, where upstream_id is a name of the operator's own, as of an Azure deployment
-	Quantization  *string       `json:"quantization"`
-	ContextLength int64         `json:"context_length"`
-	MaxOutput     int64         `json:"max_output"`
-	MaxInFlight   int64         `json:"max_in_flight"` // 0: the node's default
-	Pricing       PricesInForce `json:"pricing"`
-	Written
-}
-
-func endpointOf(v *edit.EndpointView) AdminEndpoint {
-	upstream := v.UpstreamID
-	if upstream == "" {
-		_, upstream, _ = strings.Cut(v.Model, "/")
-	}
-	p := &v.Pricing
-	base := map[string]string{}
-	for _, name := range catalog.PriceNames() {
-		if f := p.Base.Field(name); f.Set {
-			base[name] = f.String()
-		}
-	}
-	for i, kind := range catalog.NamedRates() {
-		if price := p.Rates.Each()[i]; price.Set {
-			base[kind.Name] = price.String()
-		}
-	}
-	return AdminEndpoint{
-		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), Tier: cmp.Or(v.Tier, "default"),
-		Variant: cmp.Or(v.Variant, "standard"), UpstreamID: upstream, UpstreamModel: accountapi.OrNull(v.UpstreamModel), Quantization: accountapi.OrNull(v.Quantization),
-		ContextLength: v.ContextLength, MaxOutput: v.MaxCompletion, MaxInFlight: v.MaxInFlight,
-		Pricing: PricesInForce{Base: base, List: p.List, Rate: accountapi.OrNull(p.Rate), Source: accountapi.OrNull(p.Source)}, Written: writtenOf(v.Row),
-	}
 }
 
 // PricesAge is how old the dollar prices of built-in models are.
@@ -172,8 +129,8 @@ type CatalogChange struct {
 	At      time.Time        `json:"at"`
 	Actor   string           `json:"actor"`
 	From    *string          `json:"from"` // client address of the change
-	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,secret.rotate"`
-	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices"`
+	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,secret.rotate,service.drain,service.eject,service.return"`
+	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,absence"`
 	ID      *string          `json:"id"`
 	Before  operation.Object `json:"before"` // the database's row before the change, or null
 	After   operation.Object `json:"after"`
@@ -217,16 +174,9 @@ type (
 	}
 )
 
-type listEndpoints struct {
-	Provider string `json:"-" query:"provider"` // only endpoints of the provider of this id
-	Model    string `json:"-" query:"model"`    // only endpoints of this model
-	Origin   string `json:"-" query:"origin" enum:"builtin,file,database"`
-	After    string `json:"-" query:"after"`            // next of the page before
-	Limit    int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it
-}
-
 type catalogOperations struct {
 	Editor
+	Console      *console.Console
 	KeyVariables func(*catalog.Provider) (variables []string, missing bool)
 }
 
@@ -285,43 +235,12 @@ func (o catalogOperations) providers(ctx context.Context, _ *operation.Call, _ *
 	return out, nil
 }
 
-func (o catalogOperations) endpoints(ctx context.Context, _ *operation.Call, in *listEndpoints) (out accountapi.List[AdminEndpoint], err error) {
-	b, err := o.Built(ctx)
-	if err != nil {
-		return out, err
-	}
-	rows := cmp.Or(in.Limit, 50)
-	is := func(want, v string) bool { return want == "" || want == v }
-	out.Data = []AdminEndpoint{}
-	for i := range b.Endpoints {
-		v := &b.Endpoints[i]
-		if v.ID <= in.After || !is(in.Provider, v.Provider) || !is(in.Model, v.Model) || !is(in.Origin, string(v.Origin)) {
-			continue
-		}
-		if len(out.Data) == rows {
-			out.Next = &out.Data[rows-1].ID
-			break
-		}
-		out.Data = append(out.Data, endpointOf(v))
-	}
-	return out, nil
-}
-
 func (o catalogOperations) provider(b *edit.Built, id string) (out operation.Data[AdminProvider], err error) {
 	v := b.Provider(id)
 	if v == nil {
 		return out, fault.New(fault.NotFound, "adminapi.provider", "There is no such provider.")
 	}
 	out.Data = o.providerOf(b, v)
-	return out, nil
-}
-
-func endpoint(b *edit.Built, id string) (out operation.Data[AdminEndpoint], err error) {
-	v := b.Endpoint(id)
-	if v == nil {
-		return out, fault.New(fault.NotFound, "adminapi.endpoint", "There is no such endpoint.")
-	}
-	out.Data = endpointOf(v)
 	return out, nil
 }
 
@@ -341,7 +260,7 @@ func (o catalogOperations) remove(ctx context.Context, c *operation.Call, k edit
 }
 
 func catalogRoutes(d Deps) []operation.Operation {
-	o := catalogOperations{d.Editor, d.KeyVariables}
+	o := catalogOperations{d.Editor, d.Console, d.KeyVariables}
 	return append([]operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/catalog", ID: "getAdminCatalog", Access: operation.Operating, Tag: "administration",
@@ -396,53 +315,6 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 			Summary: "Remove the database's row of a provider; a built-in one returns to its original state", Answer: "It is removed",
 		}, func(ctx context.Context, c *operation.Call, in *providerRemoval) (operation.Deleted, error) {
 			return o.remove(ctx, c, edit.Provider, in.ID, &in.Gone)
-		}),
-	}
-}
-
-func endpointRoutes(o catalogOperations) []operation.Operation {
-	const merged = "Members are merged into the endpoint's row in the database; lists are replaced, null unsets. If the database has any price of an endpoint, all its prices are those of the database."
-	return []operation.Operation{
-		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/endpoints", ID: "listAdminEndpoints", Access: operation.Operating, Tag: "administration",
-			Summary: "List endpoints with the prices of calls", Answer: "The endpoints by id",
-		}, o.endpoints),
-		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/admin/endpoints", ID: "addAdminEndpoint", Access: operation.Administration, Fresh: true, Status: 201, Tag: "administration",
-			Summary: "Add an endpoint to the database", Answer: "The endpoint",
-			Example: `{"provider": "mill", "model": "mill/small", "context_length": 8000, "price_usd": {"prompt": "0.6", "completion": "0.9"}, "params": ["tools"]}`,
-		}, func(ctx context.Context, c *operation.Call, in *newEndpoint) (out operation.Data[AdminEndpoint], err error) {
-			b, id, err := o.change(ctx, c, edit.Endpoint, "", in.Row)
-			if err != nil {
-				return out, err
-			}
-			return endpoint(b, id)
-		}),
-		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/endpoints/{id}", ID: "getAdminEndpoint", Access: operation.Operating, Tag: "administration",
-			Summary: "Describe one endpoint", Answer: "The endpoint",
-		}, func(ctx context.Context, _ *operation.Call, in *endpointID) (out operation.Data[AdminEndpoint], err error) {
-			b, err := o.Built(ctx)
-			if err != nil {
-				return out, err
-			}
-			return endpoint(b, in.ID)
-		}),
-		operation.Of(operation.Operation{
-			Method: "PATCH", Path: "/api/admin/endpoints/{id}", ID: "changeAdminEndpoint", Access: operation.Administration, Fresh: true, Tag: "administration",
-			Summary: "Change, price, disable or enable an endpoint that is in the database or built in", Description: merged, Answer: "The endpoint", Example: `{"context_length": 16000}`,
-		}, func(ctx context.Context, c *operation.Call, in *endpointChange) (out operation.Data[AdminEndpoint], err error) {
-			b, id, err := o.change(ctx, c, edit.Endpoint, in.ID, in.Row)
-			if err != nil {
-				return out, err
-			}
-			return endpoint(b, id)
-		}),
-		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/admin/endpoints/{id}", ID: "removeAdminEndpoint", Access: operation.Administration, Fresh: true, Tag: "administration",
-			Summary: "Remove the database's row of an endpoint; a built-in one returns to its original state", Answer: "It is removed",
-		}, func(ctx context.Context, c *operation.Call, in *endpointRemoval) (operation.Deleted, error) {
-			return o.remove(ctx, c, edit.Endpoint, in.ID, &in.Gone)
 		}),
 	}
 }

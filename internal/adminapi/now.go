@@ -111,7 +111,7 @@ func rounded(f float64) float64 { return math.Round(f*10) / 10 }
 // NowEvent is something that happened, with its effect. Members that do not belong to its kind are null.
 type NowEvent struct {
 	At     time.Time `json:"at"`
-	Kind   string    `json:"kind" enum:"ejected,returned,prices,rate,provider,endpoint"`
+	Kind   string    `json:"kind" enum:"ejected,returned,prices,rate,provider,endpoint,absence"`
 	ID     *string   `json:"id"`     // of the endpoint or provider
 	Node   *string   `json:"node"`   // that saw it
 	Actor  *string   `json:"actor"`  // who did it
@@ -308,22 +308,14 @@ func nodeOf(n *console.Node, self bool) NowNode {
 
 // endpoints are all endpoints of the catalog with how they stand, by id.
 func (o nowOperations) endpoints(ctx context.Context, b *edit.Built, nodes []console.Node) ([]NowEndpoint, error) {
-	ids := make([]string, len(b.Endpoints))
-	for i := range b.Endpoints {
-		ids[i] = b.Endpoints[i].ID
-	}
-	standings, err := o.Standings(ctx, nodes, ids)
+	all, err := standing(ctx, o.Console, b, nodes, func(*edit.EndpointView) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	out := make([]NowEndpoint, len(ids))
-	for i := range b.Endpoints {
-		v := &b.Endpoints[i]
-		s := standings[v.ID]
-		if !v.On {
-			s.State = console.Off
-		}
-		out[i] = NowEndpoint{ID: v.ID, Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), EndpointHealth: healthOf(&s)}
+	out := make([]NowEndpoint, len(all))
+	for i := range all {
+		v := &all[i]
+		out[i] = NowEndpoint{ID: v.ID, Provider: v.Provider, Model: v.Model, Region: accountapi.OrNull(v.Region), EndpointHealth: healthOf(&v.Standing)}
 		if p := b.Provider(v.Provider); p != nil {
 			out[i].Provider = cmp.Or(p.Name, p.ID)
 		}

@@ -77,7 +77,7 @@ func (o catalogOperations) putEndpoint(ctx context.Context, c *operation.Call, i
 	if err != nil {
 		return out, err
 	}
-	e, err := endpoint(b, in.ID)
+	e, err := o.endpoint(ctx, b, in.ID)
 	return Put[AdminEndpoint]{Result: done, Data: e.Data}, err
 }
 

@@ -161,6 +161,12 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err := checkDemo(ctx, g.store, cfg.DataDir, x.demo); err != nil {
 		return g, err
 	}
+	now := x.clock
+	if now == nil {
+		now = time.Now
+	}
+	g.clock = now
+	g.recall(now)
 	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
@@ -172,12 +178,6 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, explained(books.Dir, err)
 	}
 	g.onClose(g.closeBook)
-	now := x.clock
-	if now == nil {
-		now = time.Now
-	}
-	g.clock = now
-	g.recall(now)
 	g.onClose(func(context.Context) { g.remember() })
 	g.hours = health.NewHistory(g.health, g.store.Nodes, g.book.Node(), cfg.Health.KeepHours)
 	g.onClose(within(hoursGrace, g.saveHours))
@@ -348,6 +348,7 @@ func level(l config.Log) (level slog.Level) {
 // publish makes a catalog the current one. The log redacts its credentials before the first request uses them.
 func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.redactor.SetSecrets(append(cfg.Secrets(), keys...)...)
+	g.health.SetOut(outOf(b))
 	g.catalog.Store(b.Snapshot)
 	g.built.Store(b)
 }

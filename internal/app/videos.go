@@ -49,7 +49,7 @@ func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpap
 	}
 	v := &g.cfg.Video
 	d := video.Deps{
-		Store: g.store.Jobs, Holds: g.book, Own: own, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
+		Store: g.store.Jobs, Holds: g.book, Own: own, Member: g.book, Planner: &video.Router{Health: g.health.Of, Outs: g.health.Outs, Rand: rand.Float64},
 		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics), Traces: g.videoTraces(traces),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}

@@ -76,6 +76,9 @@ const (
 	CatalogRemoved  = "catalog.remove"
 	RateSet         = "rate.set"
 	PricesPublished = "prices.publish"
+	ServiceDrained  = "service.drain"
+	ServiceEjected  = "service.eject"
+	ServiceReturned = "service.return"
 	SecretRotated   = "secret.rotate"
 
 	BatchCancelled = "batch.cancel"

@@ -48,6 +48,7 @@ type Registry struct {
 	hosts atomic.Pointer[map[string]*guard]
 
 	lonely atomic.Bool // an account may be kept away from some endpoint by itself
+	out    atomic.Pointer[map[string][]Out]
 }
 
 // New makes an empty Registry. Config.Now must be set.
@@ -150,15 +151,19 @@ type Refusal uint8
 
 // The refusals; None stands for no refusal.
 const (
-	None    Refusal = iota
-	Ejected         // it failed too often in a row and is left alone, or one call is finding out whether it is well again
-	Full            // it has as many attempts as it may have at a time
-	Crowded         // the account has its share of them, and others need theirs
+	None      Refusal = iota
+	Ejected           // it failed too often in a row and is left alone, or one call is finding out whether it is well again
+	Full              // it has as many attempts as it may have at a time
+	Crowded           // the account has its share of them, and others need theirs
+	Withdrawn         // an operator ejected it
 )
 
 // Admit asks whether ep may be tried now with a request of an account, "" for none. With None the pass must be ended, whatever happens to
 // the attempt. Otherwise after is when asking again may be worth it.
 func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refusal, after time.Duration) {
+	if left, cut := r.cut(ep.ID); cut {
+		return Pass{}, Withdrawn, left
+	}
 	e := r.meet(ep.ID)
 	most := r.cfg.MaxInFlight
 	if ep.MaxInFlight > 0 {
@@ -211,6 +216,9 @@ func (r *Registry) Probe(eps []*catalog.Endpoint, account string) (p Pass, which
 	which = -1
 	var longest, soonest int64
 	for i, ep := range eps {
+		if _, cut := r.cut(ep.ID); cut {
+			continue
+		}
 		e := r.meet(ep.ID)
 		barriers := r.barriers(e, ep, account, now)
 		probed, until := int64(0), int64(0)

@@ -15,7 +15,9 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
+	"weir/internal/console"
 	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/httpapi"
 	"weir/internal/money"
 	"weir/internal/rate"
@@ -70,7 +72,10 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		t.Fatal(err)
 	}
 	return func(d *httpapi.Deps) {
-		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil), KeyVariables: builtin.KeyVariables}))
+		seen := health.New(health.Default(time.Now))
+		desk := console.New(console.Deps{Node: "n1", Health: seen, History: health.NewHistory(seen, store.Nodes, "n1", time.Hour), Now: time.Now,
+			Self: func() console.Node { return console.Node{} }, Others: func() []console.Node { return nil }})
+		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Console: desk, Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil), KeyVariables: builtin.KeyVariables}))
 	}
 }
 

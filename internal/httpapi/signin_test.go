@@ -246,6 +246,8 @@ var staleMay = map[string]string{
 	"POST /api/admin/users/find":            "it only reads; the key that it is asked for is in its body",
 	"POST /api/admin/providers/{id}/test":   "it changes nothing",
 	"POST /api/admin/audit/verify":          "it only reads",
+	"PUT /api/admin/absences/{target}":      "it only takes calls away, and hurries in an outage",
+	"DELETE /api/admin/absences/{target}":   "it gives back what was taken",
 	"PUT /api/chats/{id}":                   "a chat that is going on",
 	"DELETE /api/chats/{id}":                "one chat, which is on the screen",
 	"PATCH /api/account/profile":            "a name and a language",

@@ -20,13 +20,14 @@ const (
 	droppedEjected = "ejected"
 	droppedFull    = "max_in_flight"
 	droppedCrowded = "max_user_share"
+	droppedOut     = "out_of_service"
 	reasonProbe    = "probe" // every other was ejected too, and this call was let through to see whether it is well again
 )
 
 // skips counts the attempts that the gate did not admit.
 type skips struct {
-	ejected, full, crowded int
-	after                  time.Duration // soonest time at which one of them may be worth another try
+	ejected, full, crowded, out int
+	after                       time.Duration // soonest time at which one of them may be worth another try
 }
 
 // admit asks the gate whether the attempt may be made.
@@ -51,6 +52,9 @@ func (x *run) admit(at *routing.Attempt) bool {
 	case health.Crowded:
 		x.skips.crowded++
 		c.DroppedBy, c.Detail = droppedCrowded, "This user had reached the limit of concurrent attempts there, and others use the endpoint, too."
+	case health.Withdrawn:
+		x.skips.out++
+		c.DroppedBy, c.Detail = droppedOut, "An operator ejected it after the call had been planned."
 	default:
 		x.skips.ejected++
 		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and is skipped for another "+roundUp(after).String()+"."
@@ -60,7 +64,7 @@ func (x *run) admit(at *routing.Attempt) bool {
 
 // lastResort is the attempt to make when every endpoint is ejected: one call a second finds out whether one of them is well again.
 func (x *run) lastResort(attempts []routing.Attempt) *routing.Attempt {
-	if x.skips.ejected == 0 || x.skips.ejected < len(attempts) {
+	if x.skips.ejected == 0 || x.skips.ejected+x.skips.out < len(attempts) {
 		return nil
 	}
 	eps := make([]*catalog.Endpoint, len(attempts))
@@ -94,6 +98,8 @@ func (x *run) unserved() *fault.Error {
 		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Each provider of this model has reached its limit of concurrent requests. Try again later.")
 	case x.skips.ejected > 0:
 		err = fault.New(fault.NoProvider, "relay.Complete", "Each provider of this model is failing at present. Try again later, or name other models in models.")
+	case x.skips.out > 0:
+		err = fault.New(fault.NoProvider, "relay.Complete", "The operator has taken each provider of this model out of service. Try again later, or name other models in models.")
 	default:
 		return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
 	}

@@ -385,6 +385,9 @@ func (x *run) plan(ctx context.Context) (routing.Plan, *fault.Error) {
 		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand, At: x.call.At,
 		MaxAttempts: x.relay.cfg.MaxAttempts, Own: own, Explain: true,
 	}
+	if x.relay.Gate != nil {
+		query.Out = x.relay.Gate.Outs()
+	}
 	if !req.Chats() {
 		query.Type, query.Price = req.Task.Type(), x.usual
 	} else {

@@ -652,6 +652,11 @@ func (p *planner) nothingLeft(models []asked) error {
 		err.Details, err.Param = details, paramOf(p.q.Models[0], p.q)
 		return err
 	}
+	if by[OutOfService] {
+		err := fault.Newf(fault.NoProvider, "routing.Choose", "The operator has taken each provider of %s out of service. Try again later, or name other models in models.", which)
+		err.Details = details
+		return err
+	}
 	if by[OwnKeysFilter] {
 		if err := p.noOwn(models, which, details); err != nil {
 			return err

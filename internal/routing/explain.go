@@ -28,6 +28,11 @@ func (p *planner) explain(models []asked) []Candidate {
 func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	ep, pref, needs := c.ep, &p.q.Preferences, &p.q.Needs
 	switch c.dropped {
+	case OutOfService:
+		if p.q.Out(ep.ID) == Cut {
+			return "It was ejected by an operator: it gets no calls."
+		}
+		return "It is drained by an operator: it gets no new calls."
 	case AllowedModels:
 		return fmt.Sprintf("The key may call %s, and this model is %s.", listed(pref.Models), ep.Model.Slug)
 	case Only:

@@ -33,6 +33,7 @@ const (
 	TierFilter
 	WebFilter
 	UnpricedFilter // something of the request would be charged for by the provider, and has no price here
+	OutOfService   // by an operator; all others have let it pass
 	softTools
 	softResponseFormat
 	softStructuredOutputs
@@ -45,7 +46,7 @@ const (
 )
 
 var filterNames = [filters]string{
-	Kept: "", AllowedModels: "allowed_models", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
+	Kept: "", OutOfService: "out_of_service", AllowedModels: "allowed_models", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
 	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
 	InputModalities: "input_modalities", OutputModalities: "output_modalities", TokenizerFilter: "tokenizer", NFilter: "n", RequireParameters: "require_parameters",
 	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", UnpricedFilter: "unpriced", softTools: "tools", softResponseFormat: "response_format",
@@ -135,6 +136,8 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return WebFilter
 	case ep.Own == nil && p.unpriced(ep, variant) != 0: // the owner of the key pays the provider
 		return UnpricedFilter
+	case p.q.Out != nil && p.q.Out(ep.ID) != InService:
+		return OutOfService
 	}
 	return Kept
 }

@@ -141,19 +141,30 @@ type Health struct {
 	Throughput [4]float64 // tokens per second that this share of the answers reaches at least: p50 p75 p90 p99
 }
 
+// Service is whether an operator lets an endpoint serve.
+type Service uint8
+
+// The answers.
+const (
+	InService Service = iota
+	Drained           // it gets no new calls; those under way may still try it
+	Cut               // ejected by an operator: it gets none at all
+)
+
 // Query is one question to Plan.
 type Query struct {
 	Models      []string // effective list, in order, variant suffixes included
 	Preferences Preferences
 	Needs       Needs
-	Health      func(endpoint string) Health // by endpoint id; nil: nothing is known
-	Rand        func() float64               // in [0,1); decides the weighted draw
-	Prefer      string                       // id of the endpoint whose cache the conversation is in: it is not drawn for, but taken; "" none
-	MaxAttempts int                          // 0: DefaultMaxAttempts
-	Type        string                       // model type wanted; "": "chat"
-	At          time.Time                    // when the call begins, for prices that depend on the hour
-	Own         []Own                        // the caller's own keys, at most one of a provider
-	Explain     bool                         // fill Plan.Candidates, with sentences for what was dropped
+	Health      func(endpoint string) Health  // by endpoint id; nil: nothing is known
+	Out         func(endpoint string) Service // by endpoint id; nil: all are in service
+	Rand        func() float64                // in [0,1); decides the weighted draw
+	Prefer      string                        // id of the endpoint whose cache the conversation is in: it is not drawn for, but taken; "" none
+	MaxAttempts int                           // 0: DefaultMaxAttempts
+	Type        string                        // model type wanted; "": "chat"
+	At          time.Time                     // when the call begins, for prices that depend on the hour
+	Own         []Own                         // the caller's own keys, at most one of a provider
+	Explain     bool                          // fill Plan.Candidates, with sentences for what was dropped
 
 	// Price is what the request usually costs at an endpoint, to compare endpoints of what is not priced by tokens alone. nil: the price of
 	// 1000 tokens of the prompt and 1000 of the answer.

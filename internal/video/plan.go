@@ -14,8 +14,16 @@ import (
 
 // Router is a Planner that uses the catalog and the routing rules.
 type Router struct {
-	Health func(endpoint string) routing.Health // nil: nothing is known
+	Health func(endpoint string) routing.Health         // nil: nothing is known
+	Outs   func() func(endpoint string) routing.Service // what operators took out of service, as it is now; nil: nothing
 	Rand   func() float64
+}
+
+func (x *Router) outs() func(endpoint string) routing.Service {
+	if x.Outs == nil {
+		return nil
+	}
+	return x.Outs()
 }
 
 const (
@@ -36,7 +44,7 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, own []routing.O
 		pref = routing.Merge(*defaults, pref)
 	}
 	plan, err := routing.Choose(routing.Query{Models: []string{r.Model}, Type: catalog.TypeVideo, Preferences: pref, Health: x.Health, Rand: x.Rand,
-		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers, Own: own, Price: r.price}, snap)
+		Needs: routing.Needs{Input: r.input(), Output: catalog.Video}, MaxAttempts: maxOffers, Own: own, Price: r.price, Out: x.outs()}, snap)
 	if err != nil {
 		return Plan{}, err
 	}

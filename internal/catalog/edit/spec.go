@@ -23,6 +23,7 @@ const (
 	Endpoint  Kind = "endpoint"
 	Rate      Kind = "rate"
 	PriceList Kind = "prices"
+	Absence   Kind = "absence" // of an endpoint, a model or a provider: it is out of service
 )
 
 // Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in
@@ -128,6 +129,9 @@ func FieldType(k Kind, name string) Type {
 			}
 		}
 		return None
+	}
+	if k == Absence {
+		return absenceFields[name]
 	}
 	list, rest, nested := strings.Cut(name, ".")
 	if number, field, ok := strings.Cut(rest, "."); nested && ok && Lists(list) && isIndex(number) {

@@ -107,6 +107,7 @@ type Built struct {
 	Providers []ProviderView // by id
 	Endpoints []EndpointView // by id
 	Left      []string       // rows that were left out, in sentences for the log
+	Out       []Out          // what operators took out of service, by target; some of it may be back
 }
 
 // Build applies the state to the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
@@ -115,7 +116,7 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	if err := conflicts(b, s); err != nil {
 		return nil, err
 	}
-	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r}, on: map[string]bool{}}
+	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r, Out: s.out()}, on: map[string]bool{}}
 	if err := m.providers(); err != nil {
 		return nil, err
 	}
@@ -217,9 +218,10 @@ func conflicts(b *Base, s *State) error {
 
 // where reports whether the configuration declares a row, and at which place.
 func (b *Base) where(k Kind, id string) (at string, declared bool) {
-	if k == Provider {
+	switch k {
+	case Provider:
 		at, declared = b.FileProviders[id]
-	} else {
+	case Endpoint:
 		at, declared = b.FileEndpoints[id]
 	}
 	if declared && at == "" {

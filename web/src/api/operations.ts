@@ -96,6 +96,11 @@ export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/
 export const getAdminProvider = /* @__PURE__ */ query('getAdminProvider', '/api/admin/providers/{id}')
 export const listAdminEndpoints = /* @__PURE__ */ query('listAdminEndpoints', '/api/admin/endpoints')
 export const getAdminEndpoint = /* @__PURE__ */ query('getAdminEndpoint', '/api/admin/endpoints/{id}')
+export const listAbsences = /* @__PURE__ */ query('listAbsences', '/api/admin/absences')
+export const getAbsenceEffect = /* @__PURE__ */ query(
+  'getAbsenceEffect',
+  '/api/admin/absences/{target}/effect',
+)
 export const listAdminRates = /* @__PURE__ */ query('listAdminRates', '/api/admin/rates')
 export const listVouchers = /* @__PURE__ */ query('listVouchers', '/api/admin/vouchers')
 export const listAllPayments = /* @__PURE__ */ query('listAllPayments', '/api/admin/payments')

@@ -3166,6 +3166,61 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/absences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what operators took out of service */
+        get: operations["listAbsences"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/absences/{target}/effect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what taking an endpoint, a model at a provider or a provider out of service would do */
+        get: operations["getAbsenceEffect"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/absences/{target}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Take an endpoint, a model at a provider or a whole provider out of service
+         * @description What is drained gets no new calls; calls under way may still try it. What is ejected gets nothing, not even another attempt of a call under way. Attempts that are running end as usual in both. What the configuration file declares can be taken out, too. Repeating it with other values replaces them.
+         */
+        put: operations["takeOutOfService"];
+        post?: never;
+        /** Bring back what was taken out of service */
+        delete: operations["returnToService"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/providers/{id}/test": {
         parameters: {
             query?: never;
@@ -5976,6 +6031,81 @@ export interface components {
         AnswerSchema: "lenient" | "strict";
         NewProvider: components["schemas"]["ProviderChange"] & unknown;
         NewEndpoint: components["schemas"]["EndpointChange"] & unknown;
+        /** @description Something that an operator took out of service. */
+        Absence: {
+            /** @description Endpoint: and an endpoint's id; provider: and a provider's id; model: and provider/vendor/model, for all endpoints of a model at a provider */
+            target: string;
+            /** @enum {string} */
+            mode: "drain" | "eject";
+            /**
+             * Format: date-time
+             * @description When it comes back by itself; null: when somebody returns it
+             */
+            until: string | null;
+            /** Format: date-time */
+            since: string | null;
+            by: string;
+            reason: string | null;
+        };
+        /** @description What taking something out of service does, by the calls of the last two hours. */
+        AbsenceEffect: {
+            target: string;
+            /** @description That serve now and would serve no more */
+            endpoints: number;
+            /** @description Attempts under way, which may end */
+            running: number;
+            /**
+             * Format: double
+             * @description That it serves
+             */
+            calls_per_hour: number;
+            /**
+             * Format: double
+             * @description Of them, that go to others
+             */
+            moved_per_hour: number;
+            /**
+             * Format: double
+             * @description Of them, that no other endpoint is left for: they get 503
+             */
+            failing_per_hour: number;
+            /** @description Those that get most first, at most 20 */
+            goes_to: components["schemas"]["AbsenceMove"][];
+            /** @description How many get some */
+            goes_to_count: number;
+            /** @description Models that no other endpoint serves, at most 20 */
+            models_alone: string[];
+            models_alone_count: number;
+        };
+        AbsenceInput: {
+            /** @enum {string} */
+            mode: "drain" | "eject";
+            /** @description After which it comes back by itself; left out: when somebody returns it */
+            seconds?: number | null;
+            reason?: string | null;
+        };
+        /** @description An endpoint that would get calls of another. */
+        AbsenceMove: {
+            id: string;
+            /** @description Name */
+            provider: string;
+            model: string;
+            /**
+             * Format: double
+             * @description Now
+             */
+            calls_per_hour: number;
+            /** Format: double */
+            after_per_hour: number;
+            in_flight: number;
+            /** @description Attempts at a time, of all nodes */
+            max_in_flight: number;
+            /**
+             * Format: double
+             * @description By how much a token costs customers more there; null: prices that cannot be compared
+             */
+            price_percent: number | null;
+        };
         /** @description What is stored of an account's content, for how long, and how much of it there is. */
         AccountData: {
             /**
@@ -6289,12 +6419,27 @@ export interface components {
             /** @description 0: the node's default */
             max_in_flight: number;
             pricing: components["schemas"]["PricesInForce"];
+            /** @description Part of the price, such as 0.15, where prices are in dollars; null: they are written in rubles */
+            margin: string | null;
+            /** @description Of its provider */
+            api_key: components["schemas"]["ProviderSecret"] | null;
+            /** @description Why it is out of service, of the endpoint itself, its model at the provider or the provider; null: it is not */
+            absence: components["schemas"]["Absence"] | null;
+            health: components["schemas"]["EndpointHealth"];
             /** Format: date-time */
             updated_at: string | null;
             /** @description The database's row */
             set: {
                 [key: string]: unknown;
             } | null;
+        };
+        /** @description A page of endpoints. */
+        AdminEndpoints: {
+            data: components["schemas"]["AdminEndpoint"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            /** @description Of all that were asked for, whatever their state */
+            counts: components["schemas"]["EndpointCount"];
         };
         /** @description A provider as operators see it. */
         AdminProvider: {
@@ -6320,6 +6465,8 @@ export interface components {
             key_missing: boolean;
             /** @description That are served by it */
             models: number;
+            /** @description It is out of service as a whole */
+            absence: components["schemas"]["Absence"] | null;
             /** Format: date-time */
             updated_at: string | null;
             /** @description The database's row */
@@ -6783,9 +6930,9 @@ export interface components {
             /** @description Client address of the change */
             from: string | null;
             /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate";
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate" | "service.drain" | "service.eject" | "service.return";
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate" | "prices";
+            kind: "provider" | "endpoint" | "rate" | "prices" | "absence";
             id: string | null;
             /** @description The database's row before the change, or null */
             before: {
@@ -6997,6 +7144,35 @@ export interface components {
             ejected: number;
             draining: number;
             off: number;
+        };
+        /** @description How an endpoint stands at all nodes. */
+        EndpointHealth: {
+            /** @enum {string} */
+            state: "healthy" | "slow" | "ejected" | "draining" | "off";
+            /**
+             * Format: date-time
+             * @description When an ejection or an absence ends
+             */
+            until: string | null;
+            /**
+             * Format: double
+             * @description Of the attempts of the last day; null without any
+             */
+            ok_percent: number | null;
+            /** @description Median of late */
+            first_token_ms: number | null;
+            /** @description 19 of 20 calls of late */
+            slow_first_token_ms: number | null;
+            in_flight: number;
+            /**
+             * Format: double
+             * @description Attempts that its rate limit refused
+             */
+            limited_per_minute: number;
+            /** Format: double */
+            calls_per_hour: number;
+            /** @description The last 24 hours, oldest first */
+            ticks: components["schemas"]["EndpointTick"][];
         };
         /** @description An hour of an endpoint. */
         EndpointTick: {
@@ -7757,12 +7933,6 @@ export interface components {
             token: string;
         };
         /** @description A page of a list. */
-        ListAdminEndpoint: {
-            data: components["schemas"]["AdminEndpoint"][];
-            /** @description Of the next page; null: absent */
-            next: string | null;
-        };
-        /** @description A page of a list. */
         ListAnyAct: {
             data: components["schemas"]["AnyAct"][];
             /** @description Of the next page; null: absent */
@@ -8043,7 +8213,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            kind: "ejected" | "returned" | "prices" | "rate" | "provider" | "endpoint";
+            kind: "ejected" | "returned" | "prices" | "rate" | "provider" | "endpoint" | "absence";
             /** @description Of the endpoint or provider */
             id: string | null;
             /** @description That saw it */
@@ -18743,6 +18913,11 @@ export interface operations {
                 /** @description Only endpoints of this model */
                 model?: string;
                 origin?: "builtin" | "file" | "database";
+                state?: "healthy" | "slow" | "ejected" | "draining" | "off";
+                /** @description Only endpoints with this in their ids, in the names of their providers, or at the end of the key */
+                q?: string;
+                /** @description Trouble: those that are not well first, then the busiest; by id without it */
+                order?: "id" | "trouble";
                 /** @description Next of the page before */
                 after?: string;
                 /** @description Rows of the page; 50 without it */
@@ -18754,14 +18929,14 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The endpoints by id */
+            /** @description The endpoints */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ListAdminEndpoint"];
+                    "application/json": components["schemas"]["AdminEndpoints"];
                 };
             };
             400: components["responses"]["Error"];
@@ -19065,6 +19240,170 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAbsences: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The absences by target */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Absence"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAbsenceEffect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description With its slashes encoded, such as endpoint:hut%2Facme%2Ftiny
+                 * @example provider:mill
+                 */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where the calls would go, by the figures of the last two hours */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AbsenceEffect"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    takeOutOfService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description With its slashes encoded, such as endpoint:hut%2Facme%2Ftiny
+                 * @example provider:mill
+                 */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "mode": "drain",
+                 *       "reason": "maintenance at the provider",
+                 *       "seconds": 3600
+                 *     }
+                 */
+                "application/json": components["schemas"]["AbsenceInput"];
+            };
+        };
+        responses: {
+            /** @description It is out of service on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Absence"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    returnToService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description With its slashes encoded, such as endpoint:hut%2Facme%2Ftiny
+                 * @example provider:mill
+                 */
+                target: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It serves again on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -62,6 +62,8 @@ const messages = {
   why_web: 'cannot search the web',
   gate_unpriced: 'priced',
   why_unpriced: 'no price for a part of the call',
+  gate_out_of_service: 'in service',
+  why_out_of_service: 'taken out of service by an operator',
   gate_tools: 'tools',
   why_tools: 'cannot use tools',
   gate_response_format: 'format',

@@ -63,6 +63,8 @@ export default {
   why_web: 'не умеет искать в сети',
   gate_unpriced: 'есть цена',
   why_unpriced: 'для части вызова нет цены',
+  gate_out_of_service: 'в работе',
+  why_out_of_service: 'выведен из работы оператором',
   gate_tools: 'инструменты',
   why_tools: 'не умеет вызывать инструменты',
   gate_response_format: 'формат',

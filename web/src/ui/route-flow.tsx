@@ -58,6 +58,7 @@ const pipeline = [
   'tier',
   'web',
   'unpriced',
+  'out_of_service',
   'tools',
   'response_format',
   'structured_outputs',

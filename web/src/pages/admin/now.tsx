@@ -325,6 +325,9 @@ function Endpoints({ now }: { now: Now }) {
   )
 }
 
+/** What is out of service without the kind before it. */
+const targetName = (target: string) => target.replace(/^\w+:/, '')
+
 function Events({ events }: { events: readonly Event[] }) {
   const t = useT('adminnow')
   const failed = (n: number) => (n === 0 ? t('failedNone') : t('failedN', { n }))
@@ -355,6 +358,12 @@ function Events({ events }: { events: readonly Event[] }) {
         return t('event_add', { actor, id })
       case 'catalog.remove':
         return t('event_remove', { actor, id })
+      case 'service.drain':
+        return t('event_drained', { actor, id: targetName(id) })
+      case 'service.eject':
+        return t('event_ejectedBy', { actor, id: targetName(id) })
+      case 'service.return':
+        return t('event_returnedBy', { actor, id: targetName(id) })
       case 'secret.rotate':
         return t('event_secret', { actor, id })
     }
