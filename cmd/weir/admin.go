@@ -82,7 +82,7 @@ var needsNoQuotes = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,\\-]+$`)
 
 // unread fails for variables that are meant for Weir and that nothing reads.
 func unread(path string) error {
-	var names []string
+	names := []string{managementKey}
 	for _, c := range grammar().Leaves(false) {
 		for _, f := range c.Flags {
 			names = append(names, f.Envs...)

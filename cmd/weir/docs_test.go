@@ -10,7 +10,7 @@ import (
 )
 
 // operating are the pages for operators with commands, in the order in which their commands are tried.
-var operating = []string{"run", "watch", "books", "back-up", "alerts", "scale"}
+var operating = []string{"run", "state", "watch", "books", "back-up", "alerts", "scale"}
 
 // The commands of the operators' pages work as they are written, in their order.
 func TestDocumentedCommands(t *testing.T) {

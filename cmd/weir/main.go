@@ -42,6 +42,7 @@ type commands struct {
 	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
 	Service  serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
+	State    stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
 	Rate     rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
 	Secrets  secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
 	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
@@ -88,7 +89,9 @@ func run(args []string) int {
 	base, stop := context.WithCancel(context.Background())
 	defer stop()
 	ctx.BindTo(base, (*context.Context)(nil))
-	if err := ctx.Run(verb(ctx.Selected().Name)); err != nil {
+	if err := ctx.Run(verb(ctx.Selected().Name)); errors.As(err, new(differs)) {
+		return foundDifferences
+	} else if err != nil {
 		said := sentence(err)
 		if at, ok := target(ctx.Selected()).(located); ok {
 			said = at.hint(said)
@@ -127,6 +130,9 @@ func target(c *kong.Node) any { return c.Target.Addr().Interface() }
 
 // wrongUsage is the exit code for a command line that says nothing that can be done.
 const wrongUsage = 2
+
+// foundDifferences is the exit code of a comparison that found some.
+const foundDifferences = 2
 
 func newProgram() *kong.Kong {
 	return kong.Must(new(commands), kong.Name("weir"),

@@ -25,6 +25,7 @@ type Editor interface {
 	History(ctx context.Context, before int64, count int) ([]edit.Entry, error)
 	Rates(ctx context.Context) ([]rate.Record, error)
 	SetRate(ctx context.Context, r rate.Record, by audit.Actor) error
+	ByHand(ctx context.Context) (edit.ByHand, error)
 	DeclaredRate() rate.Declared
 	Absences
 }

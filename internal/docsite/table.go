@@ -65,6 +65,7 @@ var groups = []group{
 		{"docs/alerts.md", "What to do about each alert."},
 		{"docs/books.md", "Check and correct the ledger, read calls with SQL, export them."},
 		{"docs/scale.md", "Use PostgreSQL, add a node, upgrade without a failed call."},
+		{"docs/state.md", "Keep what operators set as files: compare, apply, copy to another gateway."},
 		{"docs/back-up.md", "Copy what a node keeps, put it back, and keep less."},
 		{"docs/logs.md", "Each field of the log: of requests, and of all else."},
 		{"docs/tracing.md", "Send traces of calls to OpenTelemetry: what they have, and whose they are."},

@@ -145,7 +145,7 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 
 // acceptable checks what is to be set of a row by itself.
 func (e *Editor) acceptable(k Kind, set Spec) error {
-	if err := set.check(k); err != nil {
+	if err := set.Check(k); err != nil {
 		return err
 	}
 	if name := set["api_key_env"]; name != "" && e.only && !slices.Contains(e.variables, name) {

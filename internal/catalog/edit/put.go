@@ -153,7 +153,7 @@ func (s Spec) Plain(k Kind) Spec {
 	for name, text := range s {
 		switch FieldType(k, name) {
 		case Decimal:
-			text = plainDecimal(text)
+			text = PlainDecimal(text)
 		case List:
 			text = strings.Join(s.words(name), ",")
 		case Duration:
@@ -170,8 +170,8 @@ func (s Spec) Plain(k Kind) Spec {
 	return out
 }
 
-// plainDecimal is a decimal number without zeros that say nothing.
-func plainDecimal(text string) string {
+// PlainDecimal is a decimal number without zeros that say nothing.
+func PlainDecimal(text string) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimSuffix(strings.TrimRight(text, "0"), ".")
 	}
@@ -189,15 +189,15 @@ func (e *Editor) PutRate(ctx context.Context, r rate.Record, only Condition, by 
 		return "", err
 	}
 	err = e.commit(ctx, func(s *State) (*Commit, error) {
-		if last := RateVersion(s.Rates); only.Version != 0 && only.Version != last || only.New && last != 0 {
+		if last := rateVersion(s.Rates); only.Version != 0 && only.Version != last || only.New && last != 0 {
 			return nil, fault.Newf(fault.Conflict, "edit.PutRate", "The rate or the margin was changed meanwhile: it has version %d.", last)
 		}
 		rubPerUSD, margin := rate.SetByHand(s.Rates, e.now())
 		next := r
-		if next.RubPerUSD != "" && plainDecimal(next.RubPerUSD) == plainDecimal(rubPerUSD) {
+		if next.RubPerUSD != "" && PlainDecimal(next.RubPerUSD) == PlainDecimal(rubPerUSD) {
 			next.RubPerUSD = ""
 		}
-		if next.Margin != "" && plainDecimal(next.Margin) == plainDecimal(margin) {
+		if next.Margin != "" && PlainDecimal(next.Margin) == PlainDecimal(margin) {
 			next.Margin = ""
 		}
 		if next.RubPerUSD == "" && next.Margin == "" {
@@ -214,8 +214,29 @@ func (e *Editor) PutRate(ctx context.Context, r rate.Record, only Condition, by 
 	return done, err
 }
 
-// RateVersion is the version of the newest record, 0 without any.
-func RateVersion(records []rate.Record) int64 {
+// ByHand is what administrators have set of rate and margin, "" for what is not set by hand.
+type ByHand struct {
+	RubPerUSD, Margin string
+	Version           int64         // of the newest record
+	Ahead             []rate.Record // those that are not in effect yet
+}
+
+// ByHand returns what administrators have set of rate and margin.
+func (e *Editor) ByHand(ctx context.Context) (h ByHand, err error) {
+	records, err := e.Rates(ctx)
+	now := e.now()
+	h.RubPerUSD, h.Margin = rate.SetByHand(records, now)
+	h.Version = rateVersion(records)
+	for i := range records {
+		if records[i].From.After(now) {
+			h.Ahead = append(h.Ahead, records[i])
+		}
+	}
+	return h, err
+}
+
+// rateVersion is the version of the newest record, 0 without any.
+func rateVersion(records []rate.Record) int64 {
 	if len(records) == 0 {
 		return 0
 	}

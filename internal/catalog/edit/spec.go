@@ -52,6 +52,9 @@ func (t Type) String() string {
 // identity are the fields that name an endpoint; they never change.
 var identity = []string{"provider", "model", "region", "tier", "variant"}
 
+// Identity are the fields that name an endpoint.
+func Identity() []string { return slices.Clone(identity) }
+
 var providerFields = map[string]Type{
 	"name": Text, "dialect": Text, "base_url": Text, "data_policy": Text, "api_key_env": Text, "ca": Certificates, "disabled": Boolean, "headers.*": Text,
 }
@@ -180,8 +183,8 @@ const (
 	maxPEM    = 32 << 10
 )
 
-// check fails with fault.Invalid, naming the field, for unknown names and for texts that do not fit their type.
-func (s Spec) check(k Kind) error {
+// Check fails with fault.Invalid, naming the field, for unknown names and for texts that do not fit their type.
+func (s Spec) Check(k Kind) error {
 	if len(s) > maxFields {
 		return fault.Newf(fault.Invalid, "edit.check", "A row must have at most %d fields.", maxFields)
 	}

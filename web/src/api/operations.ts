@@ -101,6 +101,7 @@ export const getAbsenceEffect = /* @__PURE__ */ query(
   'getAbsenceEffect',
   '/api/admin/absences/{target}/effect',
 )
+export const listState = /* @__PURE__ */ query('listState', '/api/admin/state/{kind}')
 export const listAdminRates = /* @__PURE__ */ query('listAdminRates', '/api/admin/rates')
 export const listVouchers = /* @__PURE__ */ query('listVouchers', '/api/admin/vouchers')
 export const listAllPayments = /* @__PURE__ */ query('listAllPayments', '/api/admin/payments')

@@ -3221,6 +3221,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/state/{kind}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what operators have set of a kind
+         * @description Kinds: rates, providers, endpoints. This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.
+         */
+        get: operations["listState"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/providers/{id}/test": {
         parameters: {
             query?: never;
@@ -9444,6 +9464,32 @@ export interface components {
             sessions: number;
             /** @description Keys that were disabled */
             keys: number;
+        };
+        /** @description Something that operators set. */
+        StateItem: {
+            id: string;
+            /** @description Of its last change */
+            version: number;
+            /** @description What the database says, with points in the names of what is nested; never a secret */
+            fields: {
+                [key: string]: string;
+            };
+            /** @description The position in the configuration that owns it, so that it cannot be set */
+            where: string | null;
+            /** @description It has a secret that the database holds encrypted */
+            has_key: boolean;
+            /** @description The last characters of that */
+            last4: string | null;
+            /** @description Without these fields it is as the program has it */
+            builtin: boolean;
+        };
+        /** @description A page of a kind of what operators set. */
+        StatePage: {
+            data: components["schemas"]["StateItem"][];
+            /** @description Sentences about what is not among them */
+            notes: string[];
+            /** @description Value of after for the next page */
+            next: string | null;
         };
         /** @description A page of what moved money of a wallet, other than calls. */
         Statement: {
@@ -19398,6 +19444,43 @@ export interface operations {
                         /** @constant */
                         deleted: true;
                     };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listState: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before */
+                after?: string;
+                /** @description Rows of the page; 100 without it */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @example providers */
+                kind: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the database has, and what the configuration owns, by id */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatePage"];
                 };
             };
             400: components["responses"]["Error"];
