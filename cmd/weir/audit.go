@@ -122,12 +122,7 @@ func (c *auditListCmd) print(out *bufio.Writer, r *audit.Row) {
 		if r.Before != "" || r.After != "" {
 			line += "  " + r.Before + " -> " + r.After
 		}
-		fmt.Fprintln(out, strings.Map(func(r rune) rune { // texts of users must not move the cursor of a terminal
-			if !unicode.IsPrint(r) {
-				return unicode.ReplacementChar
-			}
-			return r
-		}, line))
+		fmt.Fprintln(out, printable(line))
 		return
 	}
 	b := fmt.Appendf(nil, `{"seq":%d,"at":"%s"`, r.Seq, r.At.Format(time.RFC3339Nano))
@@ -135,4 +130,14 @@ func (c *auditListCmd) print(out *bufio.Writer, r *audit.Row) {
 		b = rawjson.AppendText(fmt.Appendf(b, `,"%s":`, f.name), f.text)
 	}
 	fmt.Fprintf(out, "%s}\n", b)
+}
+
+// printable is a text without what would move the cursor of a terminal.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text)
 }

@@ -38,6 +38,7 @@ type commands struct {
 	Import   importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`
 	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
+	Job      jobCmd       `cmd:"" help:"List, retry and end videos, batches, webhooks and notices."`
 	Audit    auditCmd     `cmd:"" help:"Check the audit log."`
 	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`

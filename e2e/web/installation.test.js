@@ -51,11 +51,36 @@ test('who changed what is read, filtered, verified and exported', async () => {
   await page.done();
 });
 
+test('a video that does not come to its end is asked for, and ended with its money back', async () => {
+  const made = await weir.call('/v1/videos', { model: 'sim/video', prompt: '[[sim job=stuck]] A heron' });
+  const { id } = await made.json();
+  assert.ok(id);
+  const page = await open(b, weir, { path: '/admin/jobs', signedIn: true });
+  const row = table(page, 'Videos').getByRole('row').filter({ hasText: 'sim/video' });
+  await row.getByText('being made').waitFor();
+  await row.getByRole('button', { name: /^Ask/ }).click();
+  await page.getByText(`${id} is tried within seconds`).waitFor();
+  await row.getByRole('button', { name: /^End/ }).click();
+  const sure = page.getByRole('alertdialog');
+  await sure.getByText(/counts as failed, and [\d.,]+.₽ return to demo at once.*You may still have to pay the provider/).waitFor();
+  await sure.getByRole('button', { name: 'End', exact: true }).click();
+  await sure.locator('[aria-invalid=true]').waitFor();
+  await sure.getByLabel('Reason').fill('The provider is out of order.');
+  await sure.getByRole('button', { name: 'End', exact: true }).click();
+  await page.getByText('Nothing is running').waitFor();
+  assert.equal((await (await weir.call(`/v1/videos/${id}`)).json()).error, 'The provider is out of order.');
+  await page.goto(`${weir.url}/admin/audit?target=${id}`);
+  await table(page, 'Audit').getByText('Job ended').waitFor();
+  await table(page, 'Audit').getByText('The provider is out of order.').waitFor();
+  assert.match(await run('job', 'list', 'videos'), /Nothing is under way/);
+  await page.done();
+});
+
 for (const { theme, language } of looks) {
   test(`axe finds nothing, it fits 360 px and speaks one language, ${theme}, ${language}`, async () => {
-    for (const path of ['/admin/audit']) {
+    for (const path of ['/admin/audit', '/admin/jobs']) {
       const page = await open(b, weir, { path, signedIn: true, theme, language });
-      await page.getByRole('table').first().waitFor();
+      await page.locator('main').getByRole('table').or(page.getByText(/Nothing is running|Ничего не выполняется/)).first().waitFor();
       await accessible(page, path);
       if (language === 'ru') assert.deepEqual(await englishWords(page, /^(Weir|UTC|CSV)/), []);
       await page.done();

@@ -19,6 +19,7 @@ type Deps struct {
 	Editor      Editor
 	Console     *console.Console
 	Audit       AuditLog
+	Jobs        *console.Jobs
 	Accounts    Accounts
 	Corrections Corrections
 	Test        Tester
@@ -39,6 +40,6 @@ func Operations(d Deps) []operation.Operation {
 		users(d.Of), userActs(d.Of), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		auditRoutes(d.Audit, d.Console),
+		auditRoutes(d.Audit, d.Console), jobRoutes(d.Jobs, d.Audit),
 	)
 }

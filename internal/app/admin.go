@@ -12,10 +12,12 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/config"
+	"weir/internal/console"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/ownkey"
 	"weir/internal/store"
+	"weir/internal/video"
 	"weir/internal/webhook"
 	"weir/internal/wire"
 )
@@ -145,4 +147,10 @@ func (o *Admin) Explain(ctx context.Context, generation string, w io.Writer) err
 	}
 	_, err = x.WriteTo(w)
 	return err
+}
+
+// Jobs are those of all accounts. Nodes carry out what is decided here: a running one cancels an ended video at its provider.
+func (o *Admin) Jobs() *console.Jobs {
+	videos := video.New(video.Deps{Store: o.Store.Jobs, Callbacks: endings{func() string { return o.cfg.Server.PublicURL }, time.Now}}, video.Default(time.Now))
+	return &console.Jobs{Work: o.Store.Jobs, Notes: o.Store.Notices, Videos: videos, Now: time.Now}
 }

@@ -10,6 +10,7 @@ import (
 	"weir/internal/adminapi"
 	"weir/internal/apikey"
 	"weir/internal/catalog/builtin"
+	"weir/internal/console"
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/payment/yookassa"
@@ -27,7 +28,7 @@ func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),
-		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Console: g.console, Audit: g.store.Accounts, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Test: g.testProvider, KeyVariables: builtin.KeyVariables}),
+		adminapi.Operations(adminapi.Deps{Of: of, Editor: g.editor, Console: g.console, Audit: g.store.Accounts, Jobs: &console.Jobs{Work: g.store.Jobs, Notes: g.store.Notices, Videos: g.videos, Now: time.Now}, Accounts: of.Accounts, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Test: g.testProvider, KeyVariables: builtin.KeyVariables}),
 	)
 }
 

@@ -82,6 +82,8 @@ const (
 	SecretRotated   = "secret.rotate"
 
 	BatchCancelled = "batch.cancel"
+	JobRetried     = "job.retry"
+	JobEnded       = "job.end"
 
 	PresetCreated = "preset.create"
 	PresetSaved   = "preset.save"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/webhook"
 )
@@ -28,6 +29,9 @@ type Jobs interface {
 	// SeizeJob takes an active job from its worker, whose later writes are refused; the job stays due. It fails with fault.Conflict when the job
 	// has ended, and when a provider is being asked for it.
 	SeizeJob(ctx context.Context, user, id string) (*Job, error)
+	// WrestJob is SeizeJob for an operator: of any user, and also when a provider is being asked for the job. It fails with fault.NotFound when
+	// the job does not exist or has ended.
+	WrestJob(ctx context.Context, id string) (*Job, error)
 	// Jobs lists a user's accepted jobs, the newest first, without their requests. It fails with fault.Invalid when the job
 	// of Query.After does not exist.
 	Jobs(ctx context.Context, q Query) ([]Job, error)
@@ -68,6 +72,7 @@ type End struct {
 	Item  ledger.Recorded   // j.Call, with the leases of the escrow
 	Event *webhook.Delivery // nil: no event is sent
 	Now   time.Time
+	By    *audit.Event // an operator ended it; nil: not
 	// SetAside is called with the reason when the job has ended and Item can never be posted: an operator must handle it. May be nil.
 	SetAside func(cause error)
 }

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/loop"
 	"weir/internal/webhook"
@@ -281,6 +282,11 @@ func (s *Service) persist(ctx context.Context, j *Job, write func(context.Contex
 
 // end ends an active job and settles its money in one transaction. For the state Completed, the job's cost must be filled in.
 func (s *Service) end(ctx context.Context, j *Job, state State, public, reason string) error {
+	return s.endBy(ctx, j, state, public, reason, nil)
+}
+
+// endBy is end, and records who did it.
+func (s *Service) endBy(ctx context.Context, j *Job, state State, public, reason string, by *audit.Event) error {
 	before := *j
 	if err := j.to(state); err != nil {
 		return err
@@ -298,7 +304,7 @@ func (s *Service) end(ctx context.Context, j *Job, state State, public, reason s
 	if j.Cleanup != 0 {
 		j.DueAt = now
 	}
-	end := End{Item: j.closed(now), Now: now, Event: s.event(j), SetAside: func(cause error) {
+	end := End{Item: j.closed(now), Now: now, By: by, Event: s.event(j), SetAside: func(cause error) {
 		s.cfg.Report("the charge of a video job cannot be posted and was set aside; see it with: weir ledger aside list", j, cause)
 		if s.Aside != nil {
 			s.Aside()

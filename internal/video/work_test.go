@@ -96,6 +96,8 @@ func (m *memory) UpstreamTaken(_ context.Context, upstreamID, job string) (bool,
 
 func (m *memory) Jobs(context.Context, video.Query) ([]video.Job, error) { return nil, nil }
 
+func (m *memory) WrestJob(context.Context, string) (*video.Job, error) { panic("not used") }
+
 func (m *memory) SeizeJob(_ context.Context, _, id string) (*video.Job, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

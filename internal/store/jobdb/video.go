@@ -10,6 +10,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/store/auditdb"
 	"weir/internal/store/ledgerdb"
 	"weir/internal/store/noticedb"
 	"weir/internal/store/sqldb"
@@ -52,6 +53,7 @@ const (
 		ORDER BY due_at LIMIT $2`
 	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
 	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
+	jobWrest = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND ended = '' RETURNING `
 
 	// A job that was claimed before it was accepted is being ended by its claimer.
 	jobAccept   = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
@@ -214,6 +216,22 @@ func (s *Jobs) SeizeJob(ctx context.Context, user, id string) (seized *video.Job
 	return seized, nil
 }
 
+// WrestJob is video.Jobs.WrestJob.
+func (s *Jobs) WrestJob(ctx context.Context, id string) (wrested *video.Job, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		j, err := jobs.Scan(t.Row(jobWrest+jobShown, id))
+		wrested = &j
+		if err != nil {
+			return noJob("store.WrestJob", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return wrested, nil
+}
+
 // changed is the error of a worker whose fence is older than the job's, or that is too late.
 func changed(op string, cause error) error {
 	return fault.New(fault.Conflict, op, "The video job has changed meanwhile.").Because(cause)
@@ -320,6 +338,9 @@ func (s *Jobs) endJob(ctx context.Context, j *video.Job, end *video.End, post fu
 			if err := noticedb.InsertDelivery(t, *end.Event); err != nil {
 				return err
 			}
+		}
+		if end.By != nil {
+			return errors.Join(done.Seal(t), auditdb.Record(t, *end.By, end.Now))
 		}
 		return done.Seal(t)
 	})

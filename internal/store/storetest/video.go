@@ -55,6 +55,8 @@ func Videos(t *testing.T, open Open) {
 		"old jobs are deleted":                forgottenJobs,
 		"a charge that can never be posted":   asideJob,
 		"one video and two jobs":              oneVideoTwoJobs,
+		"an operator ends a job":              endedByOperator,
+		"videos that have not ended":          openVideos,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -28,6 +28,7 @@ func Webhooks(t *testing.T, open Open) {
 		"a sweep":                            deliverySweep,
 		"a secret":                           webhookSecret,
 		"a secret that is wrapped again":     webhookRewrap,
+		"operators see those of all":         deliveriesOfAll,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

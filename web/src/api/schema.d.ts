@@ -3601,6 +3601,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Jobs of all accounts that have not ended, the oldest first; for operators
+         * @description A video is stuck when nothing was heard of it for 10 minutes or its deadline is over, a batch when no node takes it or it is past its end, a webhook or a notice after 4 attempts.
+         */
+        get: operations["listAllJobs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/jobs/{kind}/{id}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Have a job tried at once; for operators
+         * @description A video is asked for, a batch is taken up, a webhook is posted, a notice is mailed. A webhook that was given up begins anew.
+         */
+        post: operations["retryJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/jobs/{kind}/{id}/end": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * End a job; for operators
+         * @description A video counts as failed: what it holds goes back to its account at once, and nothing that its provider still delivers is charged. A batch makes no more requests and keeps what was done. A webhook or a notice is given up.
+         */
+        post: operations["endJob"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/catalog": {
         parameters: {
             query?: never;
@@ -7153,6 +7213,9 @@ export interface components {
              */
             locale?: "en" | "ru" | null;
         };
+        EndJobInput: {
+            reason: string;
+        };
         /** @description How many sessions have ended. */
         Ended: {
             ended: number;
@@ -7756,6 +7819,14 @@ export interface components {
             /** @description Where its videos are read, with the same key or session */
             videos: string[];
         };
+        /** @description How many jobs of a kind have not ended. */
+        JobCount: {
+            /** @enum {string} */
+            kind: "videos" | "batches" | "webhooks" | "notices";
+            open: number;
+            /** @description Of them */
+            stuck: number;
+        };
         /** @description A page of jobs. */
         JobPage: {
             data: components["schemas"]["Job"][];
@@ -7765,6 +7836,67 @@ export interface components {
             active: number;
             /** @description How many may run at a time */
             allowed: number;
+        };
+        /** @description Work of an account that outlives a call. */
+        JobRow: {
+            /** @enum {string} */
+            kind: "videos" | "batches" | "webhooks" | "notices";
+            id: string;
+            /** @description Id of the account */
+            user: string;
+            user_name: string | null;
+            /** @description Model of a video, route of the requests of a batch, address of a webhook, cause of a notice */
+            what: string;
+            state: string;
+            /** @description It does not come to its end by itself, as it seems */
+            stuck: boolean;
+            /** @description Of a video, as its provider says; 0: not known */
+            percent: number;
+            /** @description Requests of a batch */
+            total: number;
+            /** @description Of them */
+            done: number;
+            /** @description Of them */
+            failed: number;
+            /** @description Attempts of a webhook or a notice; of a video, steps that failed in a row */
+            tries: number;
+            /** @description Why the last attempt failed, or why a batch waits */
+            words: string | null;
+            /**
+             * Format: date-time
+             * @description It was made
+             */
+            since: string;
+            /**
+             * Format: date-time
+             * @description Something was last heard of a video, or a webhook was given up
+             */
+            spoke_at: string | null;
+            /**
+             * Format: date-time
+             * @description Its deadline
+             */
+            by: string | null;
+            /**
+             * Format: date-time
+             * @description The next attempt
+             */
+            next_at: string | null;
+            /** @description Rubles on hold for a video; null for other kinds, whose calls hold money themselves */
+            held: components["schemas"]["Decimal"] | null;
+            /** @description It can be tried at once */
+            may_retry: boolean;
+            /** @description It can be ended */
+            may_be_ended: boolean;
+            /** @description A provider may be working on it, and bill it although it was ended */
+            provider_has: boolean;
+        };
+        /** @description A page of jobs of a kind, with the counts of all kinds. */
+        JobsPage: {
+            data: components["schemas"]["JobRow"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            counts: components["schemas"]["JobCount"][];
         };
         /** @description The address that an account has again. */
         KeptEmail: {
@@ -20466,6 +20598,127 @@ export interface operations {
                         data: components["schemas"]["AuditCheck"];
                     };
                 };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAllJobs: {
+        parameters: {
+            query?: {
+                /** @description Videos without it */
+                kind?: "videos" | "batches" | "webhooks" | "notices";
+                /** @description Open without it; failed are webhooks that were given up */
+                state?: "open" | "stuck" | "failed";
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of jobs of a kind, and the counts of all kinds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobsPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    retryJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Videos, batches, webhooks or notices */
+                kind: string;
+                /** @description Of the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is tried within seconds */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    endJob: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Videos, batches, webhooks or notices */
+                kind: string;
+                /** @description Of the job */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The provider is out of order."
+                 *     }
+                 */
+                "application/json": components["schemas"]["EndJobInput"];
+            };
+        };
+        responses: {
+            /** @description It has ended, or ends now */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];

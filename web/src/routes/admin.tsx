@@ -51,4 +51,10 @@ export const adminPages: readonly PageRoute[] = [
     areas: ['admin', 'providers'],
     frame: 'admin',
   },
+  {
+    path: '/admin/jobs',
+    load: () => import('../pages/admin/jobs'),
+    areas: ['admin', 'adminjobs'],
+    frame: 'admin',
+  },
 ]

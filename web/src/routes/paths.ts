@@ -44,6 +44,7 @@ export const paths = [
   '/admin/people/$id',
   '/admin/providers',
   '/admin/providers/$id',
+  '/admin/jobs',
 ] as const
 export type Path = (typeof paths)[number]
 

@@ -60,6 +60,8 @@ export const acts = [
   'prices.publish',
   'secret.rotate',
   'batch.cancel',
+  'job.retry',
+  'job.end',
   'preset.create',
   'preset.save',
   'preset.delete',
@@ -83,5 +85,6 @@ export const families = [
   'sign_in',
   'password.',
   'invitation.',
+  'job.',
   'batch.',
 ] as const

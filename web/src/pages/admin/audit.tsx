@@ -13,7 +13,7 @@ import { Empty, ErrorBox, Notice } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Chip, FilterBar } from '../../ui/filters'
 import { Link, usePageSearch, type SearchShape } from '../../ui/link'
-import { State } from '../../ui/marks'
+import { Dot } from '../../ui/marks'
 import { Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
@@ -225,7 +225,9 @@ function Whole({ chain }: { chain: Chain }) {
       {chain.at === null ? (
         t('unchecked')
       ) : (
-        <State tone="good">{t('whole', { rows: integer(chain.rows), at: dateTime(chain.at) })}</State>
+        <>
+          <Dot tone="good" /> {t('whole', { rows: integer(chain.rows), at: dateTime(chain.at) })}
+        </>
       )}
     </p>
   )

@@ -1,0 +1,75 @@
+import type { Messages } from '../i18n'
+
+const messages = {
+  title: 'Jobs',
+  note: 'Work that outlives a call, of all accounts. Times are UTC.',
+  kind: 'Kind',
+  videos: 'Videos',
+  batches: 'Batches',
+  webhooks: 'Webhooks',
+  notices: 'Notices',
+  state: 'State',
+  only_open: 'Not ended',
+  only_stuck: 'Stuck',
+  only_failed: 'Given up',
+  noneStuck: 'Nothing is stuck',
+  stuckOf: { one: '{kind}: {n} stuck', other: '{kind}: {n} stuck' },
+  nothing: 'Nothing is running',
+  nothingText: 'What is under way appears here, the oldest first.',
+  noneSuch: 'None of these',
+  job: 'Job',
+  what: 'What',
+  account: 'Account',
+  since: 'For',
+  expected: 'Expected, or their words',
+  held: 'On hold, ₽',
+  acts: 'Actions',
+  more: 'More',
+  requests: '{done} done, {failed} failed of {total}',
+  stuck: 'stuck',
+  s_pending: 'waits',
+  s_submitting: 'being submitted',
+  s_in_progress: 'being made',
+  s_validating: 'being checked',
+  s_finalizing: 'being written',
+  s_cancelling: 'being cancelled',
+  s_waiting: 'waits',
+  s_failed: 'given up',
+  tries: { one: '{n} try', other: '{n} tries' },
+  silent: 'silent since',
+  by: 'until',
+  next: 'next try',
+  retry_videos: 'Ask',
+  retry_batches: 'Take up',
+  retry_webhooks: 'Try now',
+  retry_notices: 'Send now',
+  end_videos: 'End',
+  end_batches: 'Cancel',
+  end_webhooks: 'Give up',
+  end_notices: 'Give up',
+  retried: '{id} is tried within seconds',
+  ended: '{id} has ended',
+  endTitle_videos: 'End this video?',
+  endTitle_batches: 'Cancel this batch?',
+  endTitle_webhooks: 'Give up this webhook?',
+  endTitle_notices: 'Give up this notice?',
+  endText_videos:
+    '{id} counts as failed, and {amount} return to {who} at once. What its provider still delivers is not charged.',
+  maybeBilled: 'You may still have to pay the provider.',
+  endText_batches: {
+    one: '{n} request of {id} is not made any more. {done} stay done and charged, and {who} gets their results.',
+    other:
+      '{n} requests of {id} are not made any more. {done} stay done and charged, and {who} gets their results.',
+  },
+  endText_webhooks:
+    '{id} is not posted any more. {who} can still read the result. You can begin it anew under “Given up”.',
+  endText_notices: 'The mail to {who} is not sent. What it is about stays on their page.',
+  reason: 'Reason',
+  reasonHelp: 'The owner of a video or a batch reads it; the audit log keeps it.',
+} satisfies Messages
+export default messages
+declare module '../i18n' {
+  interface Areas {
+    adminjobs: typeof messages
+  }
+}
