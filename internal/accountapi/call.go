@@ -9,6 +9,7 @@ import (
 	"weir/internal/explain"
 	"weir/internal/fault"
 	"weir/internal/history"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/operation"
 	"weir/internal/rawjson"
@@ -126,6 +127,15 @@ func notRecorded(id string, now time.Time) error {
 	return e
 }
 
+// recorded is the record of a call of a wallet ("" any wallet), with its entries in the ledger.
+func recorded(ctx context.Context, d Deps, wallet, id string, now time.Time) (*record.Call, []ledger.Entry, error) {
+	r, entries, err := d.Books.Call(ctx, wallet, id)
+	if fault.Is(err, fault.NotFound) {
+		err = notRecorded(id, now)
+	}
+	return r, entries, err
+}
+
 func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[Call], err error) {
 	r, one, err := d.OneCall(ctx, c.Wallet, in.ID, c.At)
 	if err != nil {
@@ -151,10 +161,7 @@ func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out op
 
 // OneCall finds a call of a wallet ("" any wallet), with its entries and refunds, and without the name of its key.
 func (d Deps) OneCall(ctx context.Context, wallet, id string, now time.Time) (r *record.Call, out Call, err error) {
-	r, entries, err := d.Books.Call(ctx, wallet, id)
-	if fault.Is(err, fault.NotFound) {
-		return nil, out, notRecorded(id, now)
-	}
+	r, entries, err := recorded(ctx, d, wallet, id, now)
 	if err != nil {
 		return nil, out, err
 	}
@@ -199,10 +206,7 @@ func rawOrNull(text string) operation.Raw {
 
 // getCallText shows what the model of a call was given, where that is stored. Calls of others and calls that do not exist have the answer of getCall.
 func getCallText(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[CallText], err error) {
-	r, _, err := d.Books.Call(ctx, c.Wallet, in.ID)
-	if fault.Is(err, fault.NotFound) {
-		return out, notRecorded(in.ID, c.At)
-	}
+	r, _, err := recorded(ctx, d, c.Wallet, in.ID, c.At)
 	if err != nil {
 		return out, err
 	}

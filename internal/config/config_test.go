@@ -407,8 +407,12 @@ func TestAmounts(t *testing.T) {
 	t.Parallel()
 	want := []money.Nano{200 * money.Ruble, 1500*money.Ruble + money.Ruble/2}
 	for name, load := range map[string]func() (config.Config, error){
-		"file":     func() (config.Config, error) { return config.Load(write(t, "payments: {amounts: [200, \"1500.5\"]}"), env(), nil) },
-		"variable": func() (config.Config, error) { return config.Load("", env("WEIR_PAYMENTS_AMOUNTS", "200, 1500.50"), nil) },
+		"file": func() (config.Config, error) {
+			return config.Load(write(t, "payments: {amounts: [200, \"1500.5\"]}"), env(), nil)
+		},
+		"variable": func() (config.Config, error) {
+			return config.Load("", env("WEIR_PAYMENTS_AMOUNTS", "200, 1500.50"), nil)
+		},
 	} {
 		if c, err := load(); err != nil || !slices.Equal(c.Payments.Amounts, want) {
 			t.Errorf("%s: %v, %v", name, c.Payments.Amounts, err)

@@ -263,11 +263,11 @@ func (w *writer) code(b util.BufWriter, source []byte, n ast.Node, entering bool
 	var marked strings.Builder
 	highlight(&marked, strings.TrimRight(code, "\n")+"\n", language(info, code))
 	// The script shows blocks that follow one another, each in another language, as one with a choice.
+	tab := ""
 	if name := tabs[language(info, code)]; info != "" && name != "" {
-		_, _ = b.WriteString(`<div class="code" data-tab="` + name + `"><pre tabindex="0" translate="no"><code>` + marked.String() + "</code></pre></div>\n")
-		return ast.WalkSkipChildren, nil
+		tab = ` data-tab="` + name + `"`
 	}
-	_, _ = b.WriteString(`<div class="code"><pre tabindex="0" translate="no"><code>` + marked.String() + "</code></pre></div>\n")
+	fmt.Fprintf(b, `<div class="code"%s><pre tabindex="0" translate="no"><code>%s</code></pre></div>`+"\n", tab, marked.String())
 	return ast.WalkSkipChildren, nil
 }
 
