@@ -40,6 +40,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/endpoints',
+    load: () => import('../pages/admin/endpoints'),
+    areas: ['admin', 'endpoints'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/providers',
     load: () => import('../pages/admin/providers'),
     areas: ['admin', 'providers'],
@@ -48,7 +54,7 @@ export const adminPages: readonly PageRoute[] = [
   {
     path: '/admin/providers/$id',
     load: () => import('../pages/admin/provider'),
-    areas: ['admin', 'providers'],
+    areas: ['admin', 'providers', 'endpoints'],
     frame: 'admin',
   },
   {

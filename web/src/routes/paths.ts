@@ -42,6 +42,7 @@ export const paths = [
   '/admin/errors',
   '/admin/people',
   '/admin/people/$id',
+  '/admin/endpoints',
   '/admin/providers',
   '/admin/providers/$id',
   '/admin/jobs',

@@ -16,3 +16,6 @@ export const renewAll = () => renew(listAdminProviders, getAdminProvider, listAd
 
 /** An amount as it was typed, with a point. */
 export const amount = (text: string) => text.trim().replace(',', '.')
+
+/** The address of a provider's page. */
+export const pageOf = (id: string) => `/admin/providers/${encodeURIComponent(id)}`

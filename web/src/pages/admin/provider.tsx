@@ -19,6 +19,7 @@ import { Models } from './provider-models'
 import { Tests } from './provider-tests'
 import { keyOf, stateOf, type Provider } from './providers'
 import { Rate } from './rate'
+import { TakeOut, useReturn } from './take-out'
 
 export default function ProviderPage() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
@@ -43,7 +44,8 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
   const t = useT('providers')
   const me = useMe()
   const may = me?.user?.role === 'administrator'
-  const [asking, setAsking] = useState<'off' | 'remove' | null>(null)
+  const [asking, setAsking] = useState<'out' | 'off' | 'remove' | null>(null)
+  const back = useReturn(p.name)
   const [tests, setTests] = useState<readonly Test[] | null>(null)
   const test = useAction(
     async () => {
@@ -77,6 +79,13 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
           <Button busy={test.busy} onClick={() => test.run()}>
             {t('test')}
           </Button>
+        )}
+        {p.absence ? (
+          <Button busy={back.busy} onClick={() => back.run(p.absence!.target)}>
+            {t('returnIt')}
+          </Button>
+        ) : (
+          p.on && <Button onClick={() => setAsking('out')}>{t('takeOut')}</Button>
         )}
         {may &&
           !locked &&
@@ -128,6 +137,9 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
           tried={tests?.some((x) => x.wrong === null && x.skipped === null) ?? false}
         />
       </div>
+      {asking === 'out' && (
+        <TakeOut target={`provider:${p.id}`} name={p.name} seconds="3600" onClose={() => setAsking(null)} />
+      )}
       <Confirm
         open={asking === 'off'}
         onOpenChange={() => setAsking(null)}

@@ -6,6 +6,7 @@ import { post, type Reply } from '../../api/client'
 
 import { listAdminProviders } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
+import { time } from '../../format'
 import { useT, type T } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
@@ -16,6 +17,7 @@ import { Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { score } from '../../ui/search'
 import { Table } from '../../ui/table'
+import { pageOf } from './provider-data'
 
 export type Provider = Reply<'/api/admin/providers'>['data'][number]
 
@@ -23,6 +25,11 @@ export type Provider = Reply<'/api/admin/providers'>['data'][number]
 export function stateOf(p: Provider, t: T<'providers'>): [tone: Tone, text: string] {
   if (p.reason) return ['bad', t('leftOut')]
   if (!p.on) return ['plain', t('off')]
+  if (p.absence)
+    return [
+      'plain',
+      p.absence.until ? t('outUntil', { time: time(p.absence.until, { minutes: true }) }) : t('out'),
+    ]
   if (p.key_missing) return ['bad', t('keyMissing')]
   return p.models > 0 ? ['good', t('serving', { n: p.models })] : ['warn', t('servesNone')]
 }
@@ -31,8 +38,6 @@ export function keyOf(p: Provider, t: T<'providers'>): string {
   if (p.api_key.last4) return t('ends', { last4: p.api_key.last4 })
   return t(p.api_key.source === 'variable' ? 'fromVariable' : 'fromFile')
 }
-/** The address of a provider's page. */
-export const pageOf = (id: string) => `/admin/providers/${encodeURIComponent(id)}`
 /** Whether it is one that somebody has connected, or only one that Weir knows. */
 const isConnected = (p: Provider) => p.on || p.version !== null || p.origin !== 'builtin'
 
