@@ -319,6 +319,13 @@ func changesOfKeys(d Deps) []operation.Operation {
 	}
 }
 
+// MakeKey makes a key for a person, for somebody else who may.
+func (d Deps) MakeKey(ctx context.Context, c *operation.Call, user, wallet string, in *AccountKeyInput) (NewAccountKey, error) {
+	of := *c
+	of.Caller, of.Session, of.Person = &apikey.Caller{User: user, Wallet: wallet}, nil, nil
+	return makeKey(ctx, d, &of, in)
+}
+
 func makeKey(ctx context.Context, d Deps, c *operation.Call, in *AccountKeyInput) (out NewAccountKey, err error) {
 	if in.Management && c.Session == nil {
 		return out, fault.New(fault.PermissionDenied, "accountapi.createKey", "Management keys are made by people who are signed in, or by the operator: a management key that made others could not be taken away.")

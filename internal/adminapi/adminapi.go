@@ -37,7 +37,7 @@ type Deps struct {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat(
-		users(d.Of), userActs(d.Of), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
+		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		auditRoutes(d.Audit, d.Console), jobRoutes(d.Jobs, d.Audit),

@@ -16,6 +16,7 @@ import (
 type Corrections interface {
 	Adjust(ctx context.Context, a ledger.Adjustment) (ledger.Posted, error)
 	GiveBack(ctx context.Context, r ledger.Refund) (ledger.Posted, error)
+	Credit(ctx context.Context, t ledger.TopUp) (ledger.Posted, error)
 }
 
 // Accounts are the users. *account.Manager has them.
@@ -61,6 +62,20 @@ func missing(field string) error {
 	return fault.Field("adminapi.corrections", field, "%s is missing.", field).Coded("missing")
 }
 
+// userOf is the user that the member user names.
+func userOf(ctx context.Context, accounts Accounts, id string) (account.User, error) {
+	if id == "" {
+		return account.User{}, missing("user")
+	}
+	u, err := accounts.ByID(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		e := fault.New(fault.NotFound, "adminapi.userOf", "There is no user with this id.").Because(err)
+		e.Param = "user"
+		err = e
+	}
+	return u, err
+}
+
 func corrections(books Corrections, accounts Accounts) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
@@ -70,18 +85,10 @@ func corrections(books Corrections, accounts Accounts) []operation.Operation {
 			Description: "The same reference moves money once. Repeated with the same user, amount and reason, the response is 200 with the first posting; with different ones it is 409, and the error contains the reference.",
 		}, func(ctx context.Context, c *operation.Call, in *adjustment) (out operation.Data[Posted], err error) {
 			const op = "adminapi.adjust"
-			if in.User == "" {
-				return out, missing("user")
-			}
-			if in.Amount == nil {
+			if in.User != "" && in.Amount == nil {
 				return out, fault.Field(op, "amount", "amount is missing: give rubles, such as \"-120.50\"; a negative amount takes money.").Coded("adjustment_missing")
 			}
-			u, err := accounts.ByID(ctx, in.User)
-			if fault.Is(err, fault.NotFound) {
-				e := fault.New(fault.NotFound, op, "There is no user with this id.").Because(err)
-				e.Param = "user"
-				return out, e
-			}
+			u, err := userOf(ctx, accounts, in.User)
 			if err != nil {
 				return out, err
 			}

@@ -2924,6 +2924,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/users/new": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a user with an empty wallet, who has no sign-in
+         * @description Such a user has keys that you make, and no password. Who should sign in is invited: POST /api/invitations. Two calls make two users, also with one name; an Idempotency-Key is not looked at.
+         */
+        post: operations["createUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make a key for a user; its text is only in this response
+         * @description Its fields are those of POST /api/keys. The keys of a user, with what each has spent, are in GET /api/admin/users/{id}. Management keys are not made so: they would give rights.
+         */
+        post: operations["createUserKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/top-ups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit a user with money that you have received
+         * @description The same reference credits once, whoever repeats it. Repeated with the same user and amount, the response is 200 with the first posting; with different ones it is 409.
+         */
+        post: operations["topUpUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/calls": {
         parameters: {
             query?: never;
@@ -8226,6 +8286,34 @@ export interface components {
             /** @description Where the receipt goes; required when settings.email_required */
             email?: string | null;
             auto?: components["schemas"]["AutoTerms"] | null;
+        };
+        NewTopUp: {
+            /** @description Id of the user */
+            user: string;
+            /** @description Rubles, above zero */
+            amount: components["schemas"]["Decimal"] | number;
+            /** @description Of the payment: the same reference credits once */
+            reference: string;
+        };
+        NewUser: {
+            /** @description What operators and the person see */
+            name: string;
+        };
+        NewUserKey: {
+            /** @description Id of the user */
+            user: string;
+            name: string;
+            /** @description A management key, which manages and calls no models; made only with a session */
+            management?: boolean;
+            limit?: components["schemas"]["LimitInput"];
+            limit_reset?: components["schemas"]["LimitReset"];
+            rate_limits?: components["schemas"]["KeyRatesInput"] | null;
+            provider?: components["schemas"]["DefaultPreferences"];
+            /** Format: date-time */
+            expires_at?: string | null;
+            allowed_models?: components["schemas"]["AllowedModels"];
+            allowed_ips?: components["schemas"]["AllowedAddresses"];
+            schema?: components["schemas"]["AnswerSchema"];
         };
         /** @description A secret, which is shown this once. */
         NewWebhookSecret: {
@@ -18560,6 +18648,162 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Customer 4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewUser"];
+            };
+        };
+        responses: {
+            /** @description The user */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UserRow"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createUserKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Shop",
+                 *       "limit": "500",
+                 *       "limit_reset": "monthly",
+                 *       "user": "usr_Yy7RzhUdOPpX3m1v"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewUserKey"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewAccountKey"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    topUpUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "amount": "1000",
+                 *       "reference": "order 4711",
+                 *       "user": "usr_Yy7RzhUdOPpX3m1v"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewTopUp"];
+            };
+        };
+        responses: {
+            /** @description The posting */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            /** @description The posting */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Posted"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -265,7 +265,7 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
             title={t('onlyAccount')}
             aria-label={`${r.account.name ?? r.account.id}: ${t('onlyAccount')}`}
             onClick={() => set({ member: r.account.id })}
-            className="hover:text-accent-ink hover:underline"
+            className="block hover:text-accent-ink hover:underline"
           >
             <Account r={r} />
           </button>
