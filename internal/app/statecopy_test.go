@@ -1,0 +1,123 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"weir/internal/app"
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
+	"weir/internal/resource"
+	"weir/internal/store/sqlite/sqlitetest"
+)
+
+// ledgerState is the state of a ledger of its own, without a node.
+func ledgerState(t *testing.T) resource.Gateway {
+	t.Helper()
+	cfg := config.Default()
+	cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
+	sqlitetest.New(t, cfg.DataDir)
+	o, err := app.OpenAdmin(t.Context(), cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(o.Close)
+	e, err := o.Editor(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.LocalState(e, audit.Actor{Name: "test"})
+}
+
+// catalogDrawn is some catalog that is valid: providers, and endpoints with prices.
+func catalogDrawn(t *rapid.T) []resource.Set {
+	sets := []resource.Set{{Kind: *kindNamed("rates")}, {Kind: *kindNamed("providers")}, {Kind: *kindNamed("endpoints")}}
+	sets[0].Items = []resource.Wanted{{ID: "current", Fields: resource.Fields{"rate": rapid.SampledFrom([]string{"81.50", "81.5", "90"}).Draw(t, "rate"), "margin": rapid.SampledFrom([]string{"0", "0.15"}).Draw(t, "margin")}}}
+	for i := range 2 {
+		if !rapid.Bool().Draw(t, "provider") {
+			continue
+		}
+		id := fmt.Sprint("p", i)
+		f := resource.Fields{"base_url": fmt.Sprintf("https://p%d.example/v1", i)}
+		of := map[string][]string{"name": yamlTexts, "data_policy": {"zero", "unknown"}, "disabled": {"true", "false"}, "quirks.system_role": {"true"}, "headers.X-A": {"1", "a: b"}}
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if rapid.Bool().Draw(t, name) {
+				f[name] = rapid.SampledFrom(of[name]).Draw(t, "value of "+name)
+			}
+		}
+		if f["name"] != "" {
+			f["name"] += " of " + id // no two have the same
+		}
+		sets[1].Items = append(sets[1].Items, resource.Wanted{ID: id, Fields: f})
+		for j := range rapid.IntRange(0, 2).Draw(t, "endpoints") {
+			of := edit.Spec{"provider": id, "model": fmt.Sprint("acme/m", j), "prices.completion": "2", "upstream_id": rapid.SampledFrom([]string{"m", "1e3", "true"}).Draw(t, "upstream_id"),
+				rapid.SampledFrom([]string{"prices.prompt", "price_usd.prompt"}).Draw(t, "in"): rapid.SampledFrom([]string{"0.60", "0.6", "1"}).Draw(t, "prompt")}
+			if rapid.Bool().Draw(t, "threshold") {
+				of["thresholds.0.above"], of["thresholds.0.prices.prompt"] = "1000", "3"
+			}
+			if rapid.Bool().Draw(t, "params") {
+				of["params"] = "tools,temperature"
+			}
+			sets[2].Items = append(sets[2].Items, resource.Wanted{ID: edit.EndpointID(of), Fields: resource.Fields(of)})
+		}
+	}
+	return sets
+}
+
+// made makes a ledger what sets say, and fails unless there is nothing left to do.
+func made(t *rapid.T, at resource.Gateway, sets []resource.Set) {
+	for _, most := range []bool{true, false} {
+		p, err := resource.Make(context.Background(), at, sets)
+		if err == nil && most {
+			err = p.Apply(context.Background(), at, func(*resource.Step, resource.Outcome) {})
+		}
+		if err != nil || !most && len(p.Steps) > 0 {
+			t.Fatalf("%v; left is %+v", err, p)
+		}
+	}
+}
+
+// Whatever is set on a ledger: another one that gets its files has the same files.
+func TestStateOfAnotherLedgerIsTheSame(t *testing.T) {
+	t.Parallel()
+	from, to, dir := ledgerState(t), ledgerState(t), t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		made(t, from, catalogDrawn(t))
+		write := func(at resource.Gateway) (all string) {
+			for _, k := range app.StateKinds() {
+				l, err := at.List(context.Background(), &k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := app.StateFile(&k, &l, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, k.Name+".yaml"), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				all += string(text)
+			}
+			return all
+		}
+		want := write(from)
+		files := app.StateFiles{Kinds: app.StateKinds(), Env: os.LookupEnv}
+		sets, err := files.Read(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made(t, to, sets)
+		if got := write(to); got != want {
+			t.Fatalf("%s\nis, written again:\n%s", want, got)
+		}
+		made(t, from, sets)
+	})
+}
