@@ -53,6 +53,10 @@ var rules = map[string]rule{
 	// The grammar of HTTP/1.1, for the client and the server.
 	"internal/http1": {layer: foundation, users: []layer{edge}},
 	"internal/disk":  {layer: foundation, files: true},
+	// By which way connections leave; what opens them is tunnel, which edges get as a function.
+	"internal/outbound":                   {layer: foundation},
+	"internal/outbound/tunnel":            {layer: edge, users: []layer{wiring, command}},
+	"internal/outbound/tunnel/tunneltest": {layer: edge, alone: true, suite: true},
 
 	"internal/completion": {layer: domain},
 	// Pure functions over events, for styles and dialects.
@@ -203,7 +207,7 @@ var homes = []home{
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store", "internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
-	{"golang.org/x/net", []string{"internal/config", "internal/mail"}, "only mail servers and the settings that name hosts need names in other letters; x/net/idna alone"},
+	{"golang.org/x/net", []string{"internal/config", "internal/mail", "internal/outbound", "internal/outbound/tunnel"}, "only mail servers and the settings that name hosts need names in other letters (idna), and only these two know proxies (httpproxy, proxy)"},
 	{"google.golang.org/protobuf", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans are protobuf"},
 	{"go.opentelemetry.io", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans have the messages of OpenTelemetry"},
 	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only what is printed is a PDF document"},
