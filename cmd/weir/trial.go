@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/app"
+	"weir/internal/outbound"
 	"weir/internal/rawjson"
 )
 
@@ -59,16 +60,25 @@ func printTrial(t *app.Trial) {
 		fmt.Printf("  not called: %s\n", t.Skipped)
 	case t.Wrong != "":
 		fmt.Printf("  WRONG %s: %s\n", t.Wrong, t.Detail)
+		fmt.Printf("  called %s, after %s\n", by(t.Way), t.Took.Round(time.Millisecond))
 	default:
 		used := ""
 		if t.Usage != nil && t.Usage.Prompt.Reported {
 			used = fmt.Sprintf(", %d + %d tokens", t.Usage.Prompt.N, t.Usage.Completion.N)
 		}
-		fmt.Printf("  works, after %s%s\n", t.Took.Round(time.Millisecond), used)
+		fmt.Printf("  works, %s, after %s%s\n", by(t.Way), t.Took.Round(time.Millisecond), used)
 	}
 	for _, a := range t.Advice {
 		fmt.Printf("  %s\n", a)
 	}
+}
+
+// by names a way in a sentence.
+func by(way string) string {
+	if way == outbound.Direct {
+		return "directly"
+	}
+	return "through " + way
 }
 
 func trialJSON(t *app.Trial) []byte {
@@ -76,7 +86,7 @@ func trialJSON(t *app.Trial) []byte {
 	w.Object()
 	for _, f := range []struct{ name, text string }{
 		{"type", t.Type}, {"dialect", t.Dialect}, {"address", t.Address}, {"model", t.Model}, {"upstream_id", t.Upstream},
-		{"skipped", t.Skipped}, {"wrong", t.Wrong}, {"detail", t.Detail}, {"advice", strings.Join(t.Advice, " ")},
+		{"skipped", t.Skipped}, {"way", t.Way}, {"wrong", t.Wrong}, {"detail", t.Detail}, {"advice", strings.Join(t.Advice, " ")},
 	} {
 		w.Name(f.name)
 		if f.text == "" {

@@ -85,6 +85,7 @@ type AdminProvider struct {
 	Name       string          `json:"name"`
 	Dialect    string          `json:"dialect"`
 	BaseURL    *string         `json:"base_url"`
+	Proxy      *string         `json:"proxy"` // its own way: direct, or a proxy without user name and password; null: that of the whole gateway
 	DataPolicy string          `json:"data_policy"`
 	APIKey     *ProviderSecret `json:"api_key"`
 	Variables  []string        `json:"key_variables"` // environment variables that may hold its key; empty where none is known
@@ -98,7 +99,7 @@ func (o catalogOperations) providerOf(b *edit.Built, v *edit.ProviderView) Admin
 	p := AdminProvider{
 		Absence:   absenceOf(b.OutTarget(edit.TargetOfProvider(v.ID), o.Console.Now())),
 		Variables: []string{}, Models: b.Snapshot.ModelsOf(v.ID),
-		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL),
+		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL), Proxy: accountapi.OrNull(v.Proxy.String()),
 		DataPolicy: string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)), Written: writtenOf(v.Row),
 	}
 	p.APIKey = secretOf(v)

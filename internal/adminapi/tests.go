@@ -14,9 +14,10 @@ type ProviderTest struct {
 	Model      *string  `json:"model"`      // that was called
 	Credential int      `json:"credential"` // which of the provider's keys was sent, from 1; 0: it has one or none
 	Skipped    *string  `json:"skipped"`    // why no call was made
+	Way        string   `json:"way"`        // by which it was called: direct, or the address of a proxy
 	Took       int64    `json:"took_ms"`    // until the end of the answer
 	Tokens     *int64   `json:"tokens"`     // of prompt and answer together, as the provider has reported them
-	Wrong      *string  `json:"wrong" enum:"address,key,model id,request,answer,provider"`
+	Wrong      *string  `json:"wrong" enum:"address,proxy,key,model id,request,answer,provider"`
 	Detail     *string  `json:"detail"` // what the provider or the connection said
 	Advice     []string `json:"advice"` // what to do
 

@@ -38,6 +38,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/loop"
 	"weir/internal/mail"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
 	"weir/internal/preset"
@@ -62,6 +63,7 @@ type Gateway struct {
 	slog     *slog.Logger
 	level    *slog.LevelVar
 	redactor *redact.Redactor
+	dialer   *tunnel.Dialer         // by the ways of the configuration, which a reload changes
 	demoKey  atomic.Pointer[string] // shown to browsers on a demo's machine; nil: it is no demo
 
 	store    *store.Store
@@ -127,7 +129,7 @@ type extra struct {
 
 // open builds a node, each part after the parts that it needs. If it fails, it closes what it has opened.
 func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err error) {
-	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), catalog: &catalog.Current{}, superseded: make(chan struct{}, 1)}
+	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), dialer: dialerOf(&cfg), catalog: &catalog.Current{}, superseded: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			g.close(context.WithoutCancel(ctx))
@@ -167,7 +169,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.clock = now
 	g.recall(now)
-	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
+	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish, dial: g.dialer.DialContext}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
@@ -217,7 +219,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.onClose(func(context.Context) { g.named.Close() })
 	g.history = g.makeHistory()
 	secrets := webhook.NewSecrets(g.store.Notices, func() *seal.Ring { return ring }, time.Now)
-	fetcher := newFetch(&cfg.Fetch)
+	fetcher := newFetch(&cfg.Fetch, g.dialer)
 	g.events = newCourier(g.store, secrets, fetcher, cfg.Video.Callbacks, g.slog)
 	g.events.Start()
 	g.onClose(func(context.Context) { g.events.Stop() })
@@ -334,7 +336,7 @@ func (g *Gateway) reload(cfg config.Config) error {
 	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
 	g.warnOfConstants(&cfg)
 	if keys := config.NeedRestart(&g.cfg, &cfg); len(keys) > 0 {
-		g.slog.Warn("some of the changes need a restart: a running node applies only providers, models, prices and log.level", "keys", keys)
+		g.slog.Warn("some of the changes need a restart: a running node applies only providers, models, prices, proxies and log.level", "keys", keys)
 	}
 	return nil
 }
@@ -349,6 +351,7 @@ func level(l config.Log) (level slog.Level) {
 func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.redactor.SetSecrets(append(cfg.Secrets(), keys...)...)
 	g.health.SetOut(outOf(b))
+	g.dialer.Ways.Use(cfg.Upstream.Proxy, cfg.Upstream.NoProxy) // before the catalog, whose new providers ask for their ways
 	g.catalog.Store(b.Snapshot)
 	g.built.Store(b)
 }

@@ -11,10 +11,13 @@ import (
 
 // regretted are settings that were left as they are by default, and that cost money or customers later. They are said once at start, and by
 // weir doctor. The default rate is not here: whether it counts, the database says.
-func regretted(cfg *config.Config, snap *catalog.Snapshot) (out []Finding) {
+func regretted(cfg *config.Config, snap *catalog.Snapshot, env config.Lookup) (out []Finding) {
 	if p := &cfg.Payments; p.Provider != "" && !p.YooKassa.Test && !p.YooKassa.Receipt.Send {
 		out = append(out, Finding{"receipts", Weak, "real payments are taken without receipts, which 54-FZ asks for unless the shop makes them elsewhere",
 			"set payments.yookassa.receipt.send: true; which codes are right, the accountant knows: docs/payments.md#receipts-by-54-fz"})
+	}
+	if name := unusedProxy(env); name != "" && !cfg.Upstream.Proxy.Set() {
+		out = append(out, Finding{"proxy", Weak, "the variable " + name + " is set and not used: connections go directly", "set upstream.proxy: ${" + name + "}, or direct to say that it is meant so"})
 	}
 	if !snap.PricesAsOf.IsZero() && cfg.PriceLists.Every == 0 {
 		out = append(out, Finding{"prices", Weak, "prices of built-in models are not fetched: a provider that raises its own is paid more than is charged",
@@ -27,6 +30,16 @@ func regretted(cfg *config.Config, snap *catalog.Snapshot) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// unusedProxy is the variable by which other programs find their proxy, "" for none.
+func unusedProxy(env config.Lookup) string {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"} {
+		if value, _ := env(name); value != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // endless are the declared models of a provider that have no longest answer: a whole answer of one is held for as if it filled the context.

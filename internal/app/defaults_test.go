@@ -8,6 +8,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/outbound"
 )
 
 // Each default that costs later is said where it counts, with what to do, and is silent once it is set or does not count.
@@ -46,9 +47,34 @@ func TestRegrettedDefaults(t *testing.T) {
 		if c.builtin {
 			snap.PricesAsOf = time.Now()
 		}
-		found := regretted(&cfg, snap)
+		found := regretted(&cfg, snap, noEnv)
 		if c.want == "" && len(found) > 0 || c.want != "" && (len(found) != 1 || !strings.Contains(found[0].What, c.want) || strings.Contains(found[0].What, "acme/short") || found[0].Is != Weak || found[0].Do == "") {
 			t.Errorf("%s: %+v, want %q", name, found, c.want)
+		}
+	}
+}
+
+func noEnv(string) (string, bool) { return "", false }
+
+// A variable by which other programs find their proxy is not used, and that is said: the opposite was reported of gateways that use it in one of
+// their clients only (litellm#11389).
+func TestUnusedProxyIsSaid(t *testing.T) {
+	t.Parallel()
+	env := func(name string) (string, bool) {
+		return map[string]string{"https_proxy": "http://anna:s3cret@proxy.corp:3128"}[name], name == "https_proxy"
+	}
+	cfg := config.Default()
+	found := regretted(&cfg, twoModels(t), env)
+	if len(found) != 1 || !strings.Contains(found[0].What, "https_proxy is set and not used") || !strings.Contains(found[0].Do, "upstream.proxy: ${https_proxy}") {
+		t.Errorf("%+v", found)
+	}
+	for _, text := range []string{"direct", "${https_proxy}"} {
+		var err error
+		if cfg.Upstream.Proxy, err = outbound.Parse(text, env); err != nil {
+			t.Fatal(err)
+		}
+		if found := regretted(&cfg, twoModels(t), env); len(found) != 0 {
+			t.Errorf("%s: %+v", text, found)
 		}
 	}
 }

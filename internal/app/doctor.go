@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -24,6 +23,8 @@ import (
 	"weir/internal/config"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
+	"weir/internal/outbound"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/rate"
 )
 
@@ -93,7 +94,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 		return
 	}
 	d.catalog(b)
-	for _, f := range regretted(&cfg, b.Snapshot) {
+	for _, f := range regretted(&cfg, b.Snapshot, os.LookupEnv) {
 		d.report(f)
 	}
 	d.providers(ctx, b.Snapshot)
@@ -428,14 +429,14 @@ func (d *Doctor) providers(ctx context.Context, snap *catalog.Snapshot) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	found := make([]Finding, len(names))
+	found, dialer := make([]Finding, len(names)), dialerOf(&d.cfg)
 	places := make(chan struct{}, providersAtOnce)
 	var all sync.WaitGroup
 	for i, name := range names {
 		all.Go(func() {
 			places <- struct{}{}
 			defer func() { <-places }()
-			found[i] = reach(ctx, serving[name])
+			found[i] = reach(ctx, dialer, serving[name])
 		})
 	}
 	all.Wait()
@@ -447,24 +448,25 @@ func (d *Doctor) providers(ctx context.Context, snap *catalog.Snapshot) {
 // reachFor bounds a connection.
 const reachFor = 5 * time.Second
 
-// reach connects to a provider, without a request.
-func reach(ctx context.Context, p *catalog.Provider) Finding {
+// reach connects to a provider by its way, without a request.
+func reach(ctx context.Context, dialer *tunnel.Dialer, p *catalog.Provider) Finding {
 	f := Finding{Part: "provider " + p.ID}
 	u, err := url.Parse(p.BaseURL)
 	if err != nil || u.Host == "" {
 		f.Is, f.What, f.Do = Bad, p.BaseURL+" is not an address", "correct base_url"
 		return f
 	}
-	port := u.Port()
-	if port == "" {
-		port = map[string]string{"https": "443", "http": "80"}[u.Scheme]
+	address := outbound.HostPort(u)
+	way := dialer.Ways.To(p.Proxy, address)
+	most := reachFor
+	if way.Through() {
+		most *= 2 // the proxy says what went wrong, where it has the time
 	}
-	address := net.JoinHostPort(u.Hostname(), port)
-	ctx, stop := context.WithTimeout(ctx, reachFor)
+	ctx, stop := context.WithTimeout(ctx, most)
 	defer stop()
 	began := time.Now()
-	var conn io.Closer
-	if u.Scheme == "https" {
+	conn, err := dialer.Dial(ctx, way, address)
+	if err == nil && u.Scheme == "https" {
 		c := &tls.Config{ServerName: u.Hostname(), MinVersion: tls.VersionTLS12}
 		if p.CA != "" {
 			if c.RootCAs, err = x509.SystemCertPool(); err != nil {
@@ -472,9 +474,15 @@ func reach(ctx context.Context, p *catalog.Provider) Finding {
 			}
 			c.RootCAs.AppendCertsFromPEM([]byte(p.CA))
 		}
-		conn, err = (&tls.Dialer{Config: c}).DialContext(ctx, "tcp", address)
-	} else {
-		conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		secure := tls.Client(conn, c)
+		if err = secure.HandshakeContext(ctx); err != nil {
+			_ = conn.Close()
+		}
+		conn = secure
+	}
+	if proxy := new(outbound.Failure); errors.As(err, &proxy) {
+		f.Is, f.What, f.Do = Bad, fmt.Sprintf("no connection to %s: the proxy %s %s", address, proxy.Proxy, proxy.What), proxy.Remedy+"; then: weir provider test "+p.ID
+		return f
 	}
 	if err != nil {
 		f.Is, f.What, f.Do = Bad, fmt.Sprintf("no connection to %s: %v", address, err), "check base_url, ca_file, DNS and the firewall; then: weir provider test "+p.ID
@@ -482,6 +490,9 @@ func reach(ctx context.Context, p *catalog.Provider) Finding {
 	}
 	_ = conn.Close()
 	f.Is, f.What = Good, fmt.Sprintf("%s answers in %s", address, time.Since(began).Round(time.Millisecond))
+	if way.Through() {
+		f.What += ", through " + way.String()
+	}
 	if p.Key == "" && len(p.Headers) == 0 && u.Scheme == "https" {
 		f.Is, f.What, f.Do = Weak, f.What+", but it has no key", "set its api_key, unless it needs none"
 	}

@@ -153,6 +153,9 @@ func (d *Doctor) operators() {
 
 // services connects to what is configured besides providers.
 func (d *Doctor) services(ctx context.Context) {
+	if p := d.cfg.Upstream.Proxy; p.Through() {
+		d.connect(ctx, "proxy", p.Address(), "check upstream.proxy and the firewall: no provider is reached that upstream.no_proxy does not list")
+	}
 	if m := &d.cfg.Mail; m.Host != "" {
 		d.connect(ctx, "mail", net.JoinHostPort(m.Host, strconv.Itoa(m.Port)), "check mail.host, mail.port and the firewall: links to people and notifications are not sent")
 	}

@@ -10,17 +10,20 @@ import (
 	"weir/internal/config"
 	"weir/internal/fetch"
 	"weir/internal/mediatype"
+	"weir/internal/outbound"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/video"
 )
 
 // newFetch makes the client that fetches addresses given by clients and providers. The configuration was checked when it was loaded.
-func newFetch(f *config.Fetch) *fetch.Client {
+func newFetch(f *config.Fetch, d *tunnel.Dialer) *fetch.Client {
 	allowed := func(list []string) (a fetch.Allowed) {
 		a.Hosts, a.Networks, _ = config.Allowed(list)
 		return a
 	}
 	c := f.Config
 	c.ProviderMedia, c.ClientMedia, c.Callbacks = allowed(f.AllowProviderMedia), allowed(f.AllowClientMedia), allowed(f.AllowCallbacks)
+	c.Ways, c.Tunnel = d.Ways, d.Dial
 	return fetch.New(c)
 }
 
@@ -44,8 +47,8 @@ type opened struct {
 }
 
 // OpenFile implements upstream.Opener. A file without a type, or with one that says nothing, has that which its first bytes show.
-func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
-	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: videoTypes}
+func (f files) OpenFile(ctx context.Context, provider, address string, home outbound.Home, credentials http.Header, r *video.Range) (*video.Content, error) {
+	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home.URL, Proxy: home.Proxy, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: videoTypes}
 	if r != nil {
 		lim.Header = http.Header{"Range": {r.String()}}
 	}

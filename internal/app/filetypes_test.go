@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/config"
+	"weir/internal/outbound"
 	"weir/internal/video"
 )
 
@@ -21,8 +22,8 @@ func TestFilesAreTypedByContent(t *testing.T) {
 		}))
 		t.Cleanup(store.Close)
 		cfg := config.Default()
-		f := files{newFetch(&cfg.Fetch), 1 << 20}
-		c, err := f.OpenFile(t.Context(), "acme", store.URL+"/a", store.URL, nil, (*video.Range)(nil))
+		f := files{newFetch(&cfg.Fetch, dialerOf(&cfg)), 1 << 20}
+		c, err := f.OpenFile(t.Context(), "acme", store.URL+"/a", outbound.Home{URL: store.URL}, nil, (*video.Range)(nil))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -31,7 +32,8 @@ type live struct {
 	log   *slog.Logger
 	// publish receives each new catalog, with the credentials that the database keeps for it.
 	publish  func(cfg config.Config, b *edit.Built, keys []string)
-	failures func() // counts failed fetches of the rate
+	failures func()                                                               // counts failed fetches of the rate
+	dial     func(ctx context.Context, network, address string) (net.Conn, error) // by the way of the whole gateway
 	prices   priceList
 	day      string // of the last build: what retires on another is left out then
 
@@ -188,12 +190,18 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 	}
 	base.Append(l.more)
 	b, err := edit.Build(base, s, effective, credentials)
-	return b, keys, err
+	if err != nil {
+		return nil, keys, err
+	}
+	for i := range b.Providers {
+		keys = append(keys, b.Providers[i].Proxy.Secrets()...)
+	}
+	return b, keys, nil
 }
 
 // published returns a loop that fetches the rate of the Bank of Russia.
 func (l *live) published(p *config.Pricing) (*loop.Loop, error) {
-	source, err := cbr.New(p.CBRURL)
+	source, err := cbr.New(p.CBRURL, l.dial)
 	if err != nil {
 		return nil, err
 	}

@@ -119,7 +119,7 @@ func newUnchanged(t *testing.T) *unchanged {
 	if _, err := ledger.Credit(t.Context(), store, ledger.TopUp{Wallet: "wal_1", Source: "s", ExternalID: "1", Amount: 1000 * money.Ruble, Actor: audit.Actor{Name: "test"}}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	to := app.UpstreamConfig(w.cfg, redact.New())
+	to := app.UpstreamConfig(w.cfg, redact.New(), app.DialerOf(&w.cfg))
 	to.Dial = listener.dial
 	client := upstream.New(to)
 	w.relay = relay.New(relay.Deps{Upstream: client, Book: book, Tokens: tokenizer.Tokenizer{}, Gate: health.New(app.HealthConfig(w.cfg, time.Now)), Now: time.Now,

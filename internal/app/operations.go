@@ -70,9 +70,9 @@ func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.Provi
 	ctx, stop := context.WithTimeout(ctx, longestProviderTest)
 	defer stop()
 	list := []adminapi.ProviderTest{}
-	err := testProvider(ctx, g.cfg, g.catalog.Load(), id, false, func(t Trial) bool {
+	err := testProvider(ctx, g.cfg, g.dialer, g.catalog.Load(), id, false, func(t Trial) bool {
 		one := adminapi.ProviderTest{
-			Type: t.Type, Address: t.Address, Model: accountapi.OrNull(t.Model), Credential: t.Key, Skipped: accountapi.OrNull(t.Skipped), Took: t.Took.Milliseconds(),
+			Type: t.Type, Address: t.Address, Model: accountapi.OrNull(t.Model), Credential: t.Key, Skipped: accountapi.OrNull(t.Skipped), Way: t.Way, Took: t.Took.Milliseconds(),
 			Wrong: accountapi.OrNull(t.Wrong), Detail: accountapi.OrNull(t.Detail), Advice: append([]string{}, t.Advice...),
 		}
 		if t.Usage != nil && t.Usage.Prompt.Reported {
@@ -82,7 +82,7 @@ func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.Provi
 			one.Authority = &adminapi.Authority{Name: authorityName(c), Fingerprint: fingerprint(c), Ends: c.NotAfter, PEM: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))}
 		}
 		list = append(list, one)
-		return t.Wrong != wrongAddress && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike
+		return t.Wrong != wrongAddress && t.Wrong != wrongProxy && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike
 	})
 	if err != nil {
 		return nil, fault.New(fault.NotFound, "app.testProvider", "This provider serves no model yet: give it a key first.").Because(err)

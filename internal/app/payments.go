@@ -9,12 +9,13 @@ import (
 	"weir/internal/audit"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/payment"
 	"weir/internal/payment/yookassa"
 )
 
 // newPayments makes what takes payments; nil when nothing is configured.
-func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease func(context.Context, string) error) *payment.Service {
+func newPayments(s payment.Store, c *config.Payments, d *tunnel.Dialer, log *slog.Logger, unlease func(context.Context, string) error) *payment.Service {
 	if c.Provider == "" {
 		return nil
 	}
@@ -27,12 +28,14 @@ func newPayments(s payment.Store, c *config.Payments, log *slog.Logger, unlease 
 		}
 		log.Warn(what, "id", id)
 	}
-	return payment.NewService(s, yookassa.New(c.YooKassa), cfg)
+	shop := c.YooKassa
+	shop.Dial = d.DialContext
+	return payment.NewService(s, yookassa.New(shop), cfg)
 }
 
 // makePayments makes and starts what takes payments; nil when nothing is configured.
 func (g *Gateway) makePayments() *payment.Service {
-	s := newPayments(g.store.Payments, &g.cfg.Payments, g.slog, g.book.Unlease)
+	s := newPayments(g.store.Payments, &g.cfg.Payments, g.dialer, g.slog, g.book.Unlease)
 	if s != nil {
 		s.Start()
 		g.onClose(func(context.Context) { s.Stop() })
@@ -42,7 +45,7 @@ func (g *Gateway) makePayments() *payment.Service {
 
 // payments makes what takes payments, for commands.
 func (o *Admin) payments() (*payment.Service, error) {
-	s := newPayments(o.Store.Payments, &o.cfg.Payments, slog.New(slog.DiscardHandler), nil)
+	s := newPayments(o.Store.Payments, &o.cfg.Payments, dialerOf(&o.cfg), slog.New(slog.DiscardHandler), nil)
 	if s == nil {
 		return nil, errors.New("no payment provider is configured; set payments.provider, see docs/payments.md")
 	}

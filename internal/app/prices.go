@@ -18,13 +18,14 @@ import (
 	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/loop"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/rate"
 )
 
 // updaterOf makes the updater of the configuration's price lists.
-func updaterOf(cfg *config.Config, store update.Store) *update.Updater {
+func updaterOf(cfg *config.Config, d *tunnel.Dialer, store update.Store) *update.Updater {
 	c := cfg.PriceLists
-	c.Dir, c.Store, c.Now = cfg.PriceDir(), store, time.Now
+	c.Dir, c.Store, c.Now, c.Dial = cfg.PriceDir(), store, time.Now, d.DialContext
 	return update.New(c)
 }
 
@@ -79,7 +80,7 @@ func (o *Admin) storedPrices(by audit.Actor) (*priceStore, error) {
 func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnly bool, f func(*update.Updater) (update.Draft, error)) (update.Draft, error) {
 	o, err := OpenAdmin(ctx, cfg, false)
 	if draftOnly && IsNoLedger(err) {
-		return f(updaterOf(&cfg, nil))
+		return f(updaterOf(&cfg, dialerOf(&cfg), nil))
 	}
 	if err != nil {
 		return update.Draft{}, err
@@ -89,7 +90,7 @@ func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnl
 	if err != nil {
 		return update.Draft{}, err
 	}
-	return f(updaterOf(&cfg, s))
+	return f(updaterOf(&cfg, dialerOf(&cfg), s))
 }
 
 // UpdatePrices makes a draft of the price list: of the public lists, or of those in a folder that are as old as at.
@@ -231,7 +232,7 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 // after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
 func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
-	u := updaterOf(&g.cfg, &priceStore{store: g.store.Catalog, editor: edit.NewEditor(g.store.Catalog, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
+	u := updaterOf(&g.cfg, g.dialer, &priceStore{store: g.store.Catalog, editor: edit.NewEditor(g.store.Catalog, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
 	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
 		updatePrices(ctx, u, p.Publish == update.WithinBounds, g.slog)
 		return p.Every

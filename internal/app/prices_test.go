@@ -146,7 +146,7 @@ func TestFailedUpdateIsLogged(t *testing.T) {
 	p := &cfg.PriceLists
 	p.ModelsDev, p.LiteLLM, p.Portkey, p.GenAIPrices = server.URL, server.URL, server.URL+"/{file}", server.URL
 	var b bytes.Buffer
-	u := updaterOf(&cfg, nil)
+	u := updaterOf(&cfg, dialerOf(&cfg), nil)
 	updatePrices(context.Background(), u, true, slog.New(slog.NewTextHandler(&b, nil)))
 	if !strings.Contains(b.String(), "the price lists cannot be used") || !strings.Contains(b.String(), "status 404") {
 		t.Errorf("log is %s", b.String())

@@ -31,7 +31,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
 	reportPrices(g.slog, g.catalog.Load().PricesAsOf, time.Now(), cfg.PriceLists.StaleAfter)
-	for _, f := range regretted(&cfg, g.catalog.Load()) {
+	for _, f := range regretted(&cfg, g.catalog.Load(), os.LookupEnv) {
 		g.slog.Warn(f.What, "part", f.Part, "remedy", f.Do)
 	}
 	warnOfDefaultRate(g.slog, g.catalog.Load(), g.live.defaultRate(), string(cfg.Pricing.RubPerUSD))

@@ -10,6 +10,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ import (
 	"weir/internal/completion"
 	"weir/internal/config"
 	"weir/internal/fault"
+	"weir/internal/outbound"
+	"weir/internal/outbound/tunnel"
 	"weir/internal/rawjson"
 	"weir/internal/redact"
 	"weir/internal/task"
@@ -43,9 +46,10 @@ type Trial struct {
 	Key      int    // which credential was sent, from 1; 0: the provider has one or none
 
 	Skipped string        // why no call was made, "" if one was
+	Way     string        // by which it was called: "direct", or the proxy without user name and password
 	Took    time.Duration // until the end of the answer
 	Usage   *usage.Usage  // nil: the provider reported none
-	Wrong   string        // what does not work: "address", "key", "model id", "request", "answer", "provider"; "" if it works
+	Wrong   string        // what does not work: "address", "proxy", "key", "model id", "request", "answer", "provider"; "" if it works
 	Detail  string        // what the provider or the connection said
 	Advice  []string      // what to do
 
@@ -59,7 +63,7 @@ func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool
 	if err != nil {
 		return err
 	}
-	return testProvider(ctx, cfg, b.Snapshot, id, costly, func(t Trial) bool {
+	return testProvider(ctx, cfg, dialerOf(&cfg), b.Snapshot, id, costly, func(t Trial) bool {
 		done(t)
 		return true
 	})
@@ -67,7 +71,7 @@ func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool
 
 // testProvider is TestProvider for a provider of a catalog, until done wants no more.
 
-func testProvider(ctx context.Context, cfg config.Config, snap *catalog.Snapshot, id string, costly bool, done func(Trial) bool) error {
+func testProvider(ctx context.Context, cfg config.Config, d *tunnel.Dialer, snap *catalog.Snapshot, id string, costly bool, done func(Trial) bool) error {
 	byType := map[string][]*catalog.Endpoint{}
 	secrets := cfg.Secrets()
 	for _, m := range snap.Models() {
@@ -86,17 +90,17 @@ func testProvider(ctx context.Context, cfg config.Config, snap *catalog.Snapshot
 		types = append(types, t)
 	}
 	slices.SortFunc(types, func(x, y string) int { return cmp.Or(cmp.Compare(place(x), place(y)), strings.Compare(x, y)) })
-	t := tester{cfg: cfg, redactor: redact.New(secrets...)}
+	t := tester{cfg: cfg, redactor: redact.New(secrets...), dialer: d}
 	for _, kind := range types {
 		endpoints := byType[kind]
 		switch {
 		case kind == catalog.TypeVideo:
-			if !done(skipped(endpoints[0], "a video costs too much for a test")) {
+			if !done(t.skipped(endpoints[0], "a video costs too much for a test")) {
 				return nil
 			}
 			continue
 		case kind == catalog.TypeImage && !costly:
-			if !done(skipped(endpoints[0], "an image is not cheap; --all makes one")) {
+			if !done(t.skipped(endpoints[0], "an image is not cheap; --all makes one")) {
 				return nil
 			}
 			continue
@@ -133,14 +137,18 @@ func noProvider(s *catalog.Snapshot, id string) error {
 	return fmt.Errorf("the provider %q serves no model; these do: %s", id, strings.Join(known, ", "))
 }
 
-func skipped(ep *catalog.Endpoint, why string) Trial {
-	t := describe(ep)
-	t.Skipped = why
-	return t
+func (t *tester) skipped(ep *catalog.Endpoint, why string) Trial {
+	out := t.describe(ep)
+	out.Skipped = why
+	return out
 }
 
-func describe(ep *catalog.Endpoint) Trial {
-	return Trial{Type: ep.Model.Type, Dialect: ep.Provider.Dialect, Address: ep.Provider.BaseURL, Model: ep.Model.Slug, Upstream: ep.UpstreamID}
+func (t *tester) describe(ep *catalog.Endpoint) Trial {
+	way := outbound.Direct
+	if u, err := url.Parse(ep.Provider.BaseURL); err == nil {
+		way = t.dialer.Ways.To(ep.Provider.Proxy, outbound.HostPort(u)).String()
+	}
+	return Trial{Way: way, Type: ep.Model.Type, Dialect: ep.Provider.Dialect, Address: ep.Provider.BaseURL, Model: ep.Model.Slug, Upstream: ep.UpstreamID}
 }
 
 // credential is one of a provider's, and its number, 0 where there is one at most.
@@ -164,6 +172,7 @@ func credentials(p *catalog.Provider) []credential {
 type tester struct {
 	cfg      config.Config
 	redactor *redact.Redactor
+	dialer   *tunnel.Dialer
 }
 
 // triedModels is how many models are called until one is known to the provider.
@@ -204,6 +213,7 @@ func with(ep *catalog.Endpoint, change func(*catalog.Provider)) *catalog.Endpoin
 // What can be wrong.
 const (
 	wrongAddress  = "address"
+	wrongProxy    = "proxy"
 	wrongKey      = "key"
 	wrongModel    = "model id"
 	wrongRequest  = "request"
@@ -257,13 +267,13 @@ const longestTrial = time.Minute
 
 // call makes one call and judges it.
 func (t *tester) call(ctx context.Context, ep *catalog.Endpoint) Trial {
-	out := describe(ep)
+	out := t.describe(ep)
 	req, err := request(ep)
 	if err != nil {
 		out.Wrong, out.Detail = wrongRequest, fault.From(err).Public
 		return out
 	}
-	client := upstream.New(upstreamConfig(t.cfg, t.redactor))
+	client := upstream.New(upstreamConfig(t.cfg, t.redactor, t.dialer))
 	defer client.Close()
 	ctx, stop := context.WithTimeout(ctx, longestTrial)
 	defer stop()
@@ -315,7 +325,11 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	if ep.Provider.Key == "" {
 		remedy = "It has no key: set api_key."
 	}
+	var proxy *outbound.Failure
 	switch {
+	case errors.As(f.Cause, &proxy):
+		t.Wrong, t.Detail = wrongProxy, proxy.Proxy.String()+" "+proxy.What
+		t.Advice = []string{sentence(proxy.Remedy)}
 	case f.Upstream != nil && f.Upstream.Unreachable:
 		t.Wrong = wrongAddress
 		t.Advice = []string{"No connection to " + ep.Provider.BaseURL + ": check base_url, ca_file and the network."}
@@ -365,6 +379,9 @@ func fingerprint(c *x509.Certificate) string {
 	sum := sha256.Sum256(c.Raw)
 	return strings.ReplaceAll(fmt.Sprintf("% X", sum[:]), " ", ":")
 }
+
+// sentence is a remedy as a sentence.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] + "." }
 
 // request is the cheapest request to a model of the endpoint's type.
 func request(ep *catalog.Endpoint) (*completion.Request, error) {

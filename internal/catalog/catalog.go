@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/outbound"
 )
 
 // Threshold replaces prices for a whole request whose prompt has strictly more than Above tokens.
@@ -231,7 +232,8 @@ type Provider struct {
 	Key        string   // credential; "" sends none
 	Keys       []string // further credentials, used when the provider refuses the ones before them
 	Headers    map[string]string
-	CA         string // certificate authorities in PEM, trusted in addition to the system's; "" none
+	Proxy      outbound.Proxy // the way to it; not set: that of the whole gateway
+	CA         string         // certificate authorities in PEM, trusted in addition to the system's; "" none
 	DataPolicy DataPolicy
 	Quirks     Quirks
 	Facts      Facts           // of all its models

@@ -25,6 +25,7 @@ import (
 	"weir/internal/mail"
 	"weir/internal/notify"
 	"weir/internal/oidc"
+	"weir/internal/outbound"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
 	"weir/internal/payment/yookassa"
@@ -144,7 +145,9 @@ type Store struct {
 // Upstream is how providers are called.
 type Upstream struct {
 	upstream.Config `yaml:",inline"`
-	HTTPClient      string `yaml:"http_client"` // "own", "standard"
+	HTTPClient      string         `yaml:"http_client"`            // "own", "standard"
+	Proxy           outbound.Proxy `yaml:"proxy" reload:"live"`    // of every connection that leaves the gateway for the Internet; "": none
+	NoProxy         []string       `yaml:"no_proxy" reload:"live"` // hosts, domains, addresses and networks that are reached without it
 }
 
 // Relay bounds one call.
@@ -274,6 +277,7 @@ type Provider struct {
 	Headers    map[string]secret.Text `yaml:"headers"`
 	DataPolicy string                 `yaml:"data_policy"`
 	HTTP2      bool                   `yaml:"http2"`
+	Proxy      outbound.Proxy         `yaml:"proxy"`   // the way to it; "": as upstream.proxy and upstream.no_proxy say
 	CAFile     string                 `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider in addition to the system's
 	Quirks     catalog.Quirks         `yaml:"quirks"`
 	Facts      catalog.Facts          `yaml:"facts"` // of all its models

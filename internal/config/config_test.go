@@ -22,6 +22,7 @@ import (
 	"weir/internal/catalog/builtin"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/outbound"
 	"weir/internal/secret"
 )
 
@@ -43,7 +44,7 @@ func write(t testing.TB, text string) string {
 }
 
 var same = cmp.Options{
-	cmpopts.IgnoreUnexported(config.Config{}), cmp.Comparer(func(a, b secret.Text) bool { return a.Reveal() == b.Reveal() }), cmpopts.EquateEmpty(),
+	cmpopts.IgnoreUnexported(config.Config{}), cmp.Comparer(func(a, b secret.Text) bool { return a.Reveal() == b.Reveal() }), cmpopts.EquateEmpty(), cmpopts.EquateComparable(outbound.Proxy{}),
 	cmp.FilterValues(func(a, b any) bool { return isFunc(a) && isFunc(b) }, cmp.Ignore()), // what app sets is no setting
 }
 

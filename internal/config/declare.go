@@ -91,6 +91,7 @@ func (c *Config) amend(p *catalog.Provider) {
 		p.BaseURL = cmp.Or(own.BaseURL, p.BaseURL)
 		p.DataPolicy = cmp.Or(catalog.DataPolicy(own.DataPolicy), p.DataPolicy)
 		p.Headers = reveal(own.Headers)
+		p.Proxy = own.Proxy
 		p.CA, _ = readAuthorities(own.CAFile) // an error in the file was reported when it was checked
 		_, p.Keys = own.credentials()
 		if !reflect.ValueOf(own.Quirks).IsZero() {
@@ -141,6 +142,7 @@ func (c *Config) Secrets() []string {
 			out = append(out, s.Reveal())
 		}
 	}
+	out = append(out, c.Upstream.Proxy.Secrets()...)
 	for _, h := range c.Tracing.Receiver.Headers {
 		if _, value, _ := strings.Cut(h.Reveal(), ":"); strings.TrimSpace(value) != "" {
 			out = append(append(out, strings.TrimSpace(value)), secretParts(strings.TrimSpace(value))...)
@@ -153,6 +155,7 @@ func (c *Config) Secrets() []string {
 	}
 	for i := range c.Providers {
 		p := &c.Providers[i]
+		out = append(out, p.Proxy.Secrets()...)
 		for _, s := range slices.Concat([]secret.Text{p.APIKey}, p.APIKeys, values(p.Headers)) {
 			if s.Reveal() != "" {
 				out = append(append(out, s.Reveal()), secretParts(s.Reveal())...)
@@ -295,7 +298,7 @@ func (d *declaring) provider(i int) {
 		d.offers(i, path)
 		return
 	}
-	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca,
+	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca, Proxy: p.Proxy,
 		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks, Facts: p.Facts, Like: p.Like, Wires: d.wires(path, p.Wires)}
 	if d.try(path, provider); !d.failedBefore(path) {
 		d.out.Providers = append(d.out.Providers, provider)

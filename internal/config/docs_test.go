@@ -33,7 +33,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 			found++
 			// The files of secrets do not exist here; the test only checks the form of the configuration.
 			block = regexp.MustCompile(`file:/[a-z/-]+`).ReplaceAllString(block, "secret")
-			if _, err := config.Load(write(t, block), env("YANDEX_API_KEY", "a", "YANDEX_FOLDER_ID", "b", "OPENAI_API_KEY", "c", "ACME_API_KEY", "d", "WEIR_GOOGLE_SECRET", "e"), nil); err != nil {
+			if _, err := config.Load(write(t, block), env("YANDEX_API_KEY", "a", "YANDEX_FOLDER_ID", "b", "OPENAI_API_KEY", "c", "ACME_API_KEY", "d", "WEIR_GOOGLE_SECRET", "e", "PROXY_USER", "f", "PROXY_PASSWORD", "g"), nil); err != nil {
 				t.Errorf("%s: %v\n%s", filepath.Base(page), err, block)
 			}
 		}

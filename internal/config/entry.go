@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/outbound"
 	"weir/internal/secret"
 )
 
@@ -100,6 +101,7 @@ var (
 	secretType   = reflect.TypeFor[secret.Text]()
 	builtinType  = reflect.TypeFor[Builtin]()
 	dsnType      = reflect.TypeFor[DSN]()
+	proxyType    = reflect.TypeFor[outbound.Proxy]()
 	textType     = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
@@ -107,7 +109,7 @@ var (
 func readsItself(t reflect.Type) bool { return reflect.PointerTo(t).Implements(textType) }
 
 func isScalar(t reflect.Type) bool {
-	if t == secretType || t == floatType || t == builtinType || readsItself(t) {
+	if t == secretType || t == floatType || t == builtinType || t == proxyType || readsItself(t) {
 		return true
 	}
 	switch t.Kind() {

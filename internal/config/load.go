@@ -368,6 +368,8 @@ func (l *loader) set(at position, path string, v reflect.Value, text string) {
 		var s secret.Text
 		s, err = readSecret(text, l.env)
 		value = s.Reveal()
+	case v.Type() == proxyType:
+		value, err = readProxy(text, l.env)
 	case v.Type() == builtinType:
 		value, err = parseBuiltin(text)
 	case v.Kind() == reflect.Bool:

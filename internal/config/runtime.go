@@ -11,6 +11,7 @@ import (
 
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
+	"weir/internal/outbound"
 	"weir/internal/rate"
 	"weir/internal/seal"
 )
@@ -48,7 +49,7 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 	if err != nil {
 		return nil, err
 	}
-	b := &edit.Base{Declared: d, FileProviders: map[string]string{}, FileEndpoints: map[string]string{}}
+	b := &edit.Base{Declared: d, FileProviders: map[string]string{}, FileEndpoints: map[string]string{}, Env: outbound.Lookup(env)}
 	for i := range c.Providers {
 		b.FileProviders[c.Providers[i].ID] = c.places.of("providers[" + strconv.Itoa(i) + "]")
 		if len(c.Providers[i].Models) == 0 {

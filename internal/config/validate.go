@@ -23,6 +23,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/mail"
 	"weir/internal/money"
+	"weir/internal/outbound"
 	"weir/internal/rate"
 )
 
@@ -81,6 +82,11 @@ func (k *checker) values() {
 	k.server()
 	k.durations()
 	k.oneOf("upstream.http_client", c.Upstream.HTTPClient, "own", "standard")
+	for i, entry := range c.Upstream.NoProxy {
+		if err := outbound.CheckException(entry); err != nil {
+			k.fail("upstream.no_proxy["+strconv.Itoa(i)+"]", "%w", err)
+		}
+	}
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
 	k.oneOf("pricing.rate_source", c.Pricing.RateSource, rate.Static, rate.CBR)
 	if _, err := c.Pricing.Band(); err != nil {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/outbound"
 	"weir/internal/secret"
 )
 
@@ -70,6 +71,19 @@ func readSecret(text string, env Lookup) (secret.Text, error) {
 		return readSecretFile(path)
 	}
 	return secret.New(text), nil
+}
+
+// readProxy reads a way, which may be in a file, as other secrets. Errors contain no part of a secret.
+func readProxy(text string, env Lookup) (outbound.Proxy, error) {
+	path, ok := strings.CutPrefix(text, "file:")
+	if !ok {
+		return outbound.Parse(text, outbound.Lookup(env))
+	}
+	s, err := readSecretFile(path)
+	if err != nil {
+		return outbound.Proxy{}, err
+	}
+	return outbound.Parse(s.Reveal(), nil)
 }
 
 func variable(text string) (string, bool) {

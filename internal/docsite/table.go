@@ -123,6 +123,7 @@ var groups = []group{
 		{"docs/decisions/schemas.md", "Answers are checked against schemas by a checker of our own."},
 		{"docs/decisions/tables.md", "Why the table of the interface takes no library."},
 		{"docs/decisions/tasks.md", "Images, audio and vectors use the path of a chat."},
+		{"docs/decisions/outbound-proxies.md", "Proxies are tunnels, the guard checks before them, and the environment decides nothing."},
 		{"docs/decisions/tracing.md", "Spans are written by a package of our own."},
 		{"docs/decisions/unclear-submissions.md", "A video is never submitted twice."},
 		{"docs/decisions/video-shapes.md", "A video job has two shapes."},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/outbound"
 )
 
 const (
@@ -39,7 +40,11 @@ type Config struct {
 
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)   // nil: the system's
 	Dial   func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // nil: TCP
-	Roots  *x509.CertPool                                                 // nil: the system's
+	// Ways may lead through a proxy, and then Tunnel connects through it to a host and port. The rules stay: names are looked up here, and a proxy
+	// is asked for the address that was checked, never for a name, except to what the operator has configured or allowed.
+	Ways   *outbound.Ways
+	Tunnel func(ctx context.Context, through outbound.Proxy, address string) (net.Conn, error)
+	Roots  *x509.CertPool // nil: the system's
 }
 
 // Default has the usual times and size. Nothing of the operator's own network may be reached.
@@ -114,10 +119,14 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.Connect)
 	defer cancel()
+	way := c.cfg.Ways.To(t.proxy, t.String())
+	if way.Through() && t.free && !t.addr.IsValid() {
+		return c.cfg.Tunnel(ctx, way, t.String())
+	}
 	list, err := c.addresses(ctx, t)
 	for i, a := range list {
 		var conn net.Conn
-		if conn, err = c.dialOne(ctx, netip.AddrPortFrom(a, t.port), len(list)-i); err == nil {
+		if conn, err = c.dialOne(ctx, way, t, netip.AddrPortFrom(a, t.port), len(list)-i); err == nil {
 			return conn, nil
 		}
 	}
@@ -125,11 +134,17 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 }
 
 // dialOne leaves a part of the time to the remaining addresses.
-func (c *Client) dialOne(ctx context.Context, to netip.AddrPort, left int) (net.Conn, error) {
+func (c *Client) dialOne(ctx context.Context, way outbound.Proxy, t *target, to netip.AddrPort, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
+	}
+	// What is allowed although it is not public is in the operator's own network, of which a proxy need not know.
+	if way.Through() && (t.proxy.Set() || !reserved(to.Addr())) {
+		if way = c.cfg.Ways.To(t.proxy, to.String()); way.Through() { // the address may be listed, too
+			return c.cfg.Tunnel(ctx, way, to.String())
+		}
 	}
 	return c.cfg.Dial(ctx, to)
 }

@@ -23,6 +23,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/fetch"
+	"weir/internal/outbound"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -218,7 +219,7 @@ func TestRefusedURLs(t *testing.T) {
 			}
 			_, _, err = c.Bytes(t.Context(), url, 100)
 			wantKind(t, err, fault.Invalid)
-			_, _, err = c.ProviderBytes(t.Context(), "P", "https://api.example.com/v1", url, 100)
+			_, _, err = c.ProviderBytes(t.Context(), "P", outbound.Home{URL: "https://api.example.com/v1"}, url, 100)
 			wantKind(t, err, fault.ProviderUnavailable)
 			_, _, err = c.Post(t.Context(), url, nil, nil)
 			wantKind(t, err, fault.Invalid)
@@ -325,7 +326,7 @@ func TestRemoteMediaOff(t *testing.T) {
 	_, _, err := c.Bytes(t.Context(), "https://example.com/", 100)
 	wantKind(t, err, fault.Invalid)
 	w.wantDialled(t)
-	if _, _, err := c.ProviderBytes(t.Context(), "P", "", "https://example.com/", 100); err != nil {
+	if _, _, err := c.ProviderBytes(t.Context(), "P", outbound.Home{}, "https://example.com/", 100); err != nil {
 		t.Errorf("what a provider names: %v", err)
 	}
 }
@@ -471,7 +472,7 @@ func TestAllowedPrivateAddresses(t *testing.T) {
 			client := w.client(func(cfg *fetch.Config) {
 				cfg.ProviderMedia, cfg.Dial = fetch.Allowed{Hosts: c.hosts, Networks: c.networks}, nil
 			})
-			data, _, err := client.ProviderBytes(t.Context(), "P", c.home, c.url, 100)
+			data, _, err := client.ProviderBytes(t.Context(), "P", outbound.Home{URL: c.home}, c.url, 100)
 			if c.ok != (err == nil) || c.ok && string(data) != "inside" {
 				t.Errorf("%q %v", data, err)
 			}
@@ -490,11 +491,11 @@ func TestAllowListsAreSeparate(t *testing.T) {
 	own := fetch.Allowed{Hosts: []string{"media.corp"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 	uses := map[string]func(c *fetch.Client, address string) error{
 		"provider media": func(c *fetch.Client, address string) error {
-			_, _, err := c.ProviderBytes(t.Context(), "P", "", address, 100)
+			_, _, err := c.ProviderBytes(t.Context(), "P", outbound.Home{}, address, 100)
 			return err
 		},
 		"media of a provider without a name": func(c *fetch.Client, address string) error {
-			_, _, err := c.ProviderBytes(t.Context(), "", "", address, 100)
+			_, _, err := c.ProviderBytes(t.Context(), "", outbound.Home{}, address, 100)
 			return err
 		},
 		"client media": func(c *fetch.Client, address string) error {

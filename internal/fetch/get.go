@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/outbound"
 )
 
 // Limits bounds one fetch, and names the user that it is for.
@@ -35,6 +36,7 @@ type Provider struct {
 	// first redirect elsewhere.
 	Home        string
 	Credentials http.Header
+	Proxy       outbound.Proxy // the way to it and to what it names; not set: that of the whole gateway
 }
 
 var passed = [...]string{"Range", "If-Range", "If-None-Match", "Accept"}
@@ -96,7 +98,7 @@ type fetching struct {
 }
 
 func (f *fetching) follow(address string) (*Response, error) {
-	t, err := f.c.parse(address, f.allowed, f.home)
+	t, err := f.parse(address)
 	if err != nil {
 		return nil, f.failed(0, err)
 	}
@@ -122,6 +124,14 @@ func (f *fetching) follow(address string) (*Response, error) {
 	}
 }
 
+func (f *fetching) parse(address string) (*target, error) {
+	t, err := f.c.parse(address, f.allowed, f.home)
+	if err == nil && f.lim.Provider != nil {
+		t.proxy = f.lim.Provider.Proxy
+	}
+	return t, err
+}
+
 func redirects(status int) bool {
 	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308
 }
@@ -135,7 +145,7 @@ func (f *fetching) next(from *target, location string) (*target, error) {
 	if err != nil {
 		return nil, refusal("leads nowhere")
 	}
-	to, err := f.c.parse(from.url.ResolveReference(ref).String(), f.allowed, f.home)
+	to, err := f.parse(from.url.ResolveReference(ref).String())
 	if err == nil && from.url.Scheme == "https" && to.url.Scheme != "https" {
 		return nil, refusal("leads from https to http")
 	}
@@ -322,9 +332,9 @@ func (c *Client) Bytes(ctx context.Context, address string, maxBytes int64) ([]b
 	return c.read(ctx, address, Limits{MaxBytes: maxBytes})
 }
 
-// ProviderBytes returns a file that a provider named, with its media type. home is the provider's base URL.
-func (c *Client) ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) ([]byte, string, error) {
-	return c.read(ctx, address, Limits{MaxBytes: maxBytes, Provider: &Provider{Name: provider, Home: home}})
+// ProviderBytes returns a file that a provider named, with its media type. home is the provider's base URL, by whose way all is fetched.
+func (c *Client) ProviderBytes(ctx context.Context, provider string, home outbound.Home, address string, maxBytes int64) ([]byte, string, error) {
+	return c.read(ctx, address, Limits{MaxBytes: maxBytes, Provider: &Provider{Name: provider, Home: home.URL, Proxy: home.Proxy}})
 }
 
 func (c *Client) read(ctx context.Context, address string, lim Limits) ([]byte, string, error) {

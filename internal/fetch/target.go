@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"weir/internal/outbound"
 )
 
 // target is a parsed and accepted URL. The dialer uses these values, so that exactly what was checked is dialled.
@@ -16,7 +18,8 @@ type target struct {
 	addr netip.Addr // valid if the host is an address
 	free bool       // allowed by the operator: scheme, port and address are not checked
 
-	allowed *Allowed // the list for the party that named the address
+	proxy   outbound.Proxy // the way of the provider that named the address; not set: that of the whole gateway
+	allowed *Allowed       // the list for the party that named the address
 }
 
 // refusal is the reason for refusing an address. It continues a sentence that begins with "the address".

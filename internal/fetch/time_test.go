@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/fetch"
+	"weir/internal/outbound"
 )
 
 // slow returns a client in a world whose server answers each request with talk. The time is that of the test's bubble.
@@ -77,7 +78,7 @@ func TestSlowAnswers(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
-				_, _, err := slow(c.talk).ProviderBytes(t.Context(), "P", "", "http://example.com/", 1<<20)
+				_, _, err := slow(c.talk).ProviderBytes(t.Context(), "P", outbound.Home{}, "http://example.com/", 1<<20)
 				if c.kind == fault.Internal && err != nil || c.kind != fault.Internal && !fault.Is(err, c.kind) {
 					t.Errorf("%v, want %s", err, c.kind)
 				}
@@ -121,7 +122,7 @@ func TestSlowNames(t *testing.T) {
 			Lookup: func(ctx context.Context, _ string) ([]netip.Addr, error) { <-ctx.Done(); return nil, ctx.Err() },
 		})
 		begin := time.Now()
-		_, _, err := c.ProviderBytes(t.Context(), "P", "", "https://example.com/", 1)
+		_, _, err := c.ProviderBytes(t.Context(), "P", outbound.Home{}, "https://example.com/", 1)
 		if !fault.Is(err, fault.Timeout) || time.Since(begin) != 5*time.Second {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}

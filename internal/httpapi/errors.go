@@ -176,7 +176,11 @@ func detail(e *fault.Error) string {
 			s += ": " + e.Cause.Error()
 		}
 	case fault.ProviderUnavailable, fault.ProviderOverloaded, fault.Timeout, fault.RateLimited:
-		if e.Upstream != nil {
+		switch {
+		case e.Upstream == nil:
+		case e.Upstream.Unreachable && e.Cause != nil: // there was no connection, so that nothing of the request is in it
+			s += fmt.Sprintf(": no connection to %s: %v", e.Upstream.Provider, e.Cause)
+		default:
 			s += fmt.Sprintf(": %s answered %d %s", e.Upstream.Provider, e.Upstream.Status, e.Upstream.Code)
 		}
 	}

@@ -61,7 +61,7 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // the address comes from a configuration that Parse has checked
 	}
-	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false}, c)}
+	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false, c.way(p, u)}, c)}
 	l, err := newLane(call.Header, u.Host, "application/json", "identity")
 	if err != nil {
 		return 0, nil, err

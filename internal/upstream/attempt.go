@@ -16,6 +16,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/upstream/h1"
 )
 
@@ -465,7 +466,7 @@ func (a *attempt) sendFault(err error) error {
 	}
 	public := "The provider closed the connection without an answer."
 	var op *net.OpError
-	if errors.As(err, &op) && op.Op == "dial" {
+	if errors.As(err, new(*outbound.Failure)) || errors.As(err, &op) && op.Op == "dial" {
 		public = "The provider cannot be reached."
 	} else if a.head.Answered {
 		public = dialect.Unreadable

@@ -16,6 +16,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/loop"
+	"weir/internal/outbound"
 	"weir/internal/redact"
 	"weir/internal/upstream/h1"
 )
@@ -98,10 +99,13 @@ type Config struct {
 	Redactor *redact.Redactor           // removes the configured secrets; nil: only text that looks like a secret
 	Standard bool                       // use net/http's client instead of our own
 	Fetcher  Fetcher                    // reads the addresses in answers; nil: they are not read
+	Ways     *outbound.Ways             // of the whole gateway; nil: directly
 	Resting  func(Rest)                 // gets each credential that begins to rest; may be nil
 	Now      func() time.Time           // for the time that credentials are out of use; nil: the system's clock
 
-	// Dial opens connections of our own client to "host:port"; nil: TCP.
+	// Tunnel opens a connection to "host:port" through a proxy. It may be nil where no way leads through one.
+	Tunnel func(ctx context.Context, through outbound.Proxy, address string) (net.Conn, error)
+	// Dial opens connections of our own client to "host:port", where no proxy does; nil: TCP.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// Wait is what happens between polls of a task at the provider; it fails when ctx ends first; nil: with a timer.
 	Wait func(ctx context.Context, d time.Duration) error

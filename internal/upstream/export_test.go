@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 
+	"weir/internal/outbound"
 	"weir/internal/upstream/h1"
 )
 
@@ -11,7 +12,7 @@ import (
 func (c *Client) Dial(scheme, host string, dial func() net.Conn) {
 	made := new(group)
 	if c.cfg.Standard {
-		made.standard = newTransport(false, &c.cfg)
+		made.standard = newTransport(false, &c.cfg, made.dial)
 		made.standard.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
 	} else {
 		cfg := c.hostConfig()
@@ -20,7 +21,7 @@ func (c *Client) Dial(scheme, host string, dial func() net.Conn) {
 	}
 	c.groups.mu.Lock()
 	defer c.groups.mu.Unlock()
-	c.groups.all = map[groupKey]*group{{scheme, host, "", false}: made}
+	c.groups.all = map[groupKey]*group{{scheme: scheme, host: host, proxy: c.cfg.Ways.To(outbound.Proxy{}, host)}: made}
 }
 
 // Kin reports whether an address may be sent the credential of the provider at base.

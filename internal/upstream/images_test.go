@@ -29,6 +29,7 @@ import (
 	"weir/internal/dialect/openai"
 	"weir/internal/dialect/yandex"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/task"
 	"weir/internal/upstream"
 	"weir/internal/upstream/upstreamtest"
@@ -101,7 +102,7 @@ func dot() []byte {
 }
 
 // ProviderBytes is what a studio's addresses lead to.
-func (s *studio) ProviderBytes(context.Context, string, string, string, int64) ([]byte, string, error) {
+func (s *studio) ProviderBytes(context.Context, string, outbound.Home, string, int64) ([]byte, string, error) {
 	return dot(), "image/png", nil
 }
 

@@ -14,14 +14,15 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 )
 
 // Fetcher reads addresses in a provider's answer. It follows the rules for untrusted addresses.
 type Fetcher interface {
-	// ProviderBytes reads the bytes at an address in a provider's answer, at most maxBytes, and their type as the server reports it. home
-	// is the provider's base URL: its host may be reached even at an address that is otherwise forbidden, because the operator has
-	// configured it.
-	ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) (data []byte, mediaType string, err error)
+	// ProviderBytes reads the bytes at an address in a provider's answer, at most maxBytes, and their type as the server reports it, by the
+	// way of home. That is the provider's base URL: its host may be reached even at an address that is otherwise forbidden, because the
+	// operator has configured it.
+	ProviderBytes(ctx context.Context, provider string, home outbound.Home, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
 
 // asking implements Ask over a Client.
@@ -173,7 +174,7 @@ func (k *asking) Fetch(address string) (data []byte, mediaType string, err error
 	if k.client.cfg.Fetcher == nil {
 		return nil, "", dialect.Broken(k.ep, errors.New("addresses in answers are not followed"))
 	}
-	data, mediaType, err = k.client.cfg.Fetcher.ProviderBytes(k.ctx, k.ep.Provider.Name, k.target.provider.BaseURL, address, k.client.cfg.Limits.Media)
+	data, mediaType, err = k.client.cfg.Fetcher.ProviderBytes(k.ctx, k.ep.Provider.Name, k.target.home(k.target.provider.BaseURL), address, k.client.cfg.Limits.Media)
 	if err == nil {
 		if k.req != nil && k.req.Memory != nil {
 			k.req.Memory.Force(int64(len(data)))
@@ -237,7 +238,7 @@ func (c *Client) plainTransport(g *group) *http.Transport {
 		return g.standard
 	}
 	g.once.Do(func() {
-		g.plain = newTransport(false, &c.cfg)
+		g.plain = newTransport(false, &c.cfg, g.dial)
 		g.plain.TLSClientConfig = g.tls
 	})
 	return g.plain

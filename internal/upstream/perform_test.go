@@ -19,6 +19,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/openai"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/routing"
 	"weir/internal/task"
 	"weir/internal/upstream"
@@ -306,7 +307,7 @@ type fetched struct {
 	err  error
 }
 
-func (f fetched) ProviderBytes(context.Context, string, string, string, int64) ([]byte, string, error) {
+func (f fetched) ProviderBytes(context.Context, string, outbound.Home, string, int64) ([]byte, string, error) {
 	return []byte(f.data), "image/png", f.err
 }
 

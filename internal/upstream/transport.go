@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -15,6 +16,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/upstream/h1"
 )
 
@@ -75,7 +77,7 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 		f.Upstream = &fault.Upstream{Provider: p.Name}
 		return nil, f
 	}
-	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID] && base.Scheme == "https"}, c)
+	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID] && base.Scheme == "https", c.way(p, base)}, c)
 	return t, nil
 }
 
@@ -101,11 +103,22 @@ func (t *target) url(call *dialect.Call) (*url.URL, error) {
 	return u, nil
 }
 
-// groupKey identifies connections that may be shared: those to one host in one protocol, with the same certificate authorities.
+// home is a server of the provider.
+func (t *target) home(address string) outbound.Home {
+	return outbound.Home{URL: address, Proxy: t.provider.Proxy}
+}
+
+// way is how the server at an address of a provider is reached.
+func (c *Client) way(p *catalog.Provider, at *url.URL) outbound.Proxy {
+	return c.cfg.Ways.To(p.Proxy, outbound.HostPort(at))
+}
+
+// groupKey identifies connections that may be shared: those to one host in one protocol by one way, with the same certificate authorities.
 type groupKey struct {
 	scheme, host string
 	ca           string // further certificate authorities, in PEM
 	http2        bool
+	proxy        outbound.Proxy
 }
 
 // group is the connections to one host, over one of the two clients.
@@ -114,7 +127,8 @@ type group struct {
 	standard *http.Transport // nil: own
 	tls      *tls.Config     // of plain
 	once     sync.Once
-	plain    *http.Transport // in addition to own
+	plain    *http.Transport                                                      // in addition to own
+	dial     func(ctx context.Context, network, address string) (net.Conn, error) // of plain; nil: directly
 }
 
 func (c *Client) newGroup(key groupKey) *group {
@@ -123,13 +137,26 @@ func (c *Client) newGroup(key groupKey) *group {
 		cfg.TLS, _ = authorities(cfg.TLS, key.ca) // checked when the provider was loaded
 	}
 	cfg.TLS = tuned(cfg.TLS)
+	var dial func(ctx context.Context, network, address string) (net.Conn, error)
+	if key.proxy.Through() {
+		cfg.Connect *= tunnelSteps
+		cfg.Dial = func(ctx context.Context, address string) (net.Conn, error) {
+			return c.cfg.Tunnel(ctx, key.proxy, address)
+		}
+		dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			return c.cfg.Tunnel(ctx, key.proxy, address)
+		}
+	}
 	if key.http2 || c.cfg.Standard {
-		tr := newTransport(key.http2, &c.cfg)
+		tr := newTransport(key.http2, &c.cfg, dial)
 		tr.TLSClientConfig = cfg.TLS.Clone()
 		return &group{standard: tr}
 	}
-	return &group{own: h1.NewHost(cfg, key.scheme, key.host), tls: cfg.TLS.Clone()}
+	return &group{own: h1.NewHost(cfg, key.scheme, key.host), tls: cfg.TLS.Clone(), dial: dial}
 }
+
+// tunnelSteps are the connection to a proxy, its TLS, and its answer: Tunnel bounds each of them by the time for a connection.
+const tunnelSteps = 3
 
 // tuned is base with what makes calls of one host cheap: a new connection resumes the session of an earlier one, and a request is not cut into small
 // records, since its server needs the whole of it.
@@ -207,11 +234,13 @@ const (
 	maxIdleConnections = 4096 // to one host
 )
 
-// newTransport tunes a transport for one host. There is no proxy: destinations come from the declaration alone.
-func newTransport(http2 bool, cfg *Config) *http.Transport {
-	dialer := &net.Dialer{Timeout: cfg.Timeouts.Connect, KeepAlive: 30 * time.Second}
+// newTransport tunes a transport for one host, which dials with dial, or directly without. No variable of the environment names a proxy.
+func newTransport(http2 bool, cfg *Config, dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: cfg.Timeouts.Connect, KeepAlive: 30 * time.Second}).DialContext
+	}
 	tr := &http.Transport{
-		DialContext:            dialer.DialContext,
+		DialContext:            dial,
 		TLSHandshakeTimeout:    cfg.Timeouts.TLS,
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleConnection,

@@ -14,13 +14,14 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/auth"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/video"
 )
 
 // Opener reads files at addresses that providers return. It follows the rules for untrusted addresses.
 type Opener interface {
-	// OpenFile reads the file at an address, or the part of it that r asks for. Only the origin of home gets credentials.
-	OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error)
+	// OpenFile reads the file at an address, or the part of it that r asks for, by the way of home. Only the origin of home gets credentials.
+	OpenFile(ctx context.Context, provider, address string, home outbound.Home, credentials http.Header, r *video.Range) (*video.Content, error)
 }
 
 // Videos implements video.Upstream over the dialects of a Client. It is safe for concurrent use.
@@ -129,7 +130,7 @@ func (f *Videos) open(ctx context.Context, ask *asking, at *dialect.Location, r 
 	} else {
 		home = ask.target.provider.BaseURL // the operator has configured it, so it may have any address
 	}
-	return f.files.OpenFile(ctx, ask.ep.Provider.Name, address, home, credentials, r)
+	return f.files.OpenFile(ctx, ask.ep.Provider.Name, address, ask.target.home(home), credentials, r)
 }
 
 // with calls do with an Ask that uses the credential of a tag.

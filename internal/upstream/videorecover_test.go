@@ -15,6 +15,7 @@ import (
 	"weir/internal/dialect/gemini"
 	"weir/internal/dialect/openai"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/upstream"
 	"weir/internal/upstream/upstreamtest"
 	"weir/internal/video"
@@ -109,7 +110,7 @@ func (f byClient) Bytes(_ context.Context, address string, _ int64) ([]byte, str
 	return pixel(), "image/png", nil
 }
 
-func (byClient) ProviderBytes(context.Context, string, string, string, int64) ([]byte, string, error) {
+func (byClient) ProviderBytes(context.Context, string, outbound.Home, string, int64) ([]byte, string, error) {
 	return nil, "", errors.New("no provider has named this")
 }
 

@@ -210,6 +210,42 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// A provider's proxy has its password in variables, of which the API may name those that are listed.
+func TestProxy(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.world.env["PROXY_USER"], s.world.env["PROXY_PASSWORD"] = "anna", "p@ss/word"
+	at := "http://${PROXY_USER}:${PROXY_PASSWORD}@proxy.corp:3128"
+	b := s.must(edit.Change{Kind: edit.Provider, ID: "mill", Create: true, Set: edit.Spec{"base_url": "https://mill.example/v1", "proxy": at}})
+	p := b.Snapshot.Providers["mill"]
+	if user, password := p.Proxy.Login(); p.Proxy.String() != "http://proxy.corp:3128" || user != "anna" || password != "p@ss/word" {
+		t.Errorf("%s with %q and %q", p.Proxy, user, password)
+	}
+	for _, e := range s.store.events {
+		if strings.Contains(e.Before+e.After, "p@ss") || !strings.Contains(e.After, "proxy="+at) {
+			t.Errorf("audited: %+v", e)
+		}
+	}
+	if b = s.must(edit.Change{Kind: edit.Provider, ID: "open", Set: edit.Spec{"proxy": "direct"}}); b.Snapshot.Providers["open"].Proxy.String() != "direct" {
+		t.Errorf("a built-in one: %+v", b.Snapshot.Providers["open"].Proxy)
+	}
+	for _, refused := range []string{
+		"http://anna:s3cret-word@proxy.corp", "http://s3cret-word@proxy.corp", "http://a:${WEIR_MASTER_KEY}@proxy.corp", "${WEIR_STORE_DSN}", "proxy.corp:3128", "ftp://proxy.corp", "http://proxy.corp:99999", "http://${a b}@proxy.corp",
+	} {
+		s.refused(edit.Change{Kind: edit.Provider, ID: "mill", Set: edit.Spec{"proxy": refused}}, fault.Invalid, "proxy")
+	}
+	listed := edit.NewEditor(s.store, s.world, nil, time.Now, nil).OnlyVariables([]string{"PROXY_USER"})
+	_, err := listed.Change(t.Context(), edit.Change{Kind: edit.Provider, ID: "mill", Set: edit.Spec{"proxy": at}}, audit.Actor{Name: "test"})
+	if f := fault.From(err); err == nil || f.Param != "proxy" || !strings.Contains(f.Public, "PROXY_PASSWORD") {
+		t.Errorf("a variable that is not listed: %v", err)
+	}
+	// a node without the variable leaves the provider out and says why
+	delete(s.world.env, "PROXY_PASSWORD")
+	if b = s.built(); b.Snapshot.Providers["mill"] != nil || len(b.Left) != 1 || !strings.Contains(b.Left[0], "PROXY_PASSWORD is not set") {
+		t.Errorf("without the variable: %q", b.Left)
+	}
+}
+
 func TestRotatedSecrets(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -12,6 +12,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/rate"
 	"weir/internal/seal"
 )
@@ -70,11 +71,11 @@ type Editor struct {
 	now     func() time.Time
 	changed func(context.Context) // called after each change that was made here
 
-	only      bool // api_key_env may only name variables
+	only      bool // api_key_env and proxy may only name variables
 	variables []string
 }
 
-// OnlyVariables has the Editor refuse environment variables of other names as providers' keys. A provider's address is the administrator's
+// OnlyVariables has the Editor refuse environment variables of other names as providers' keys and in their proxies. A provider's address is the administrator's
 // choice: one who cannot read the environment of the nodes could have any variable sent to a server of their own.
 func (e *Editor) OnlyVariables(names []string) *Editor {
 	e.only, e.variables = true, names
@@ -150,6 +151,11 @@ func (e *Editor) acceptable(k Kind, set Spec) error {
 	}
 	if name := set["api_key_env"]; name != "" && e.only && !slices.Contains(e.variables, name) {
 		return fault.Field("edit.Change", "api_key_env", "The variable %s is not among secrets.key_variables of the configuration. Add it there, run weir catalog on the machine of a node, or give api_key.", clip(name))
+	}
+	for _, name := range outbound.References(set["proxy"]) {
+		if e.only && !slices.Contains(e.variables, name) {
+			return fault.Field("edit.Change", "proxy", "The variable %s is not among secrets.key_variables of the configuration. Add it there, or run weir catalog on the machine of a node.", clip(name))
+		}
 	}
 	return nil
 }

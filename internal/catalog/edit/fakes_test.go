@@ -113,7 +113,7 @@ func (w *world) base(r rate.Effective, kept map[string]edit.Credential) (*edit.B
 		return catalog.Offer{Provider: provider, Model: model, ContextLength: 1000, Pricing: catalog.Pricing{
 			Base: catalog.Prices{Prompt: dollars("1"), Completion: dollars("2"), CacheRead: dollars("0.5")}, List: "builtin-1", Rate: r.Version}}
 	}
-	b := &edit.Base{FileProviders: map[string]string{"filed": "weir.yaml:7"}, FileEndpoints: map[string]string{"filed/acme/small": "weir.yaml:12"}}
+	b := &edit.Base{FileProviders: map[string]string{"filed": "weir.yaml:7"}, FileEndpoints: map[string]string{"filed/acme/small": "weir.yaml:12"}, Env: w.lookup}
 	b.Declared = catalog.Declared{
 		Providers: []catalog.Provider{
 			{ID: "open", Name: "Open", Dialect: "openai", BaseURL: "https://open.example/v1", Key: "sk-of-the-environment", Quirks: catalog.Quirks{Rename: map[string]string{"a": "b"}}},

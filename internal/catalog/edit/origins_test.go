@@ -13,7 +13,7 @@ func TestAKeyDoesNotFollowAChangedAddress(t *testing.T) {
 	t.Parallel()
 	key, none := "sk-another-credential-0001", ""
 	for name, c := range map[string]struct {
-		id    string // "hut" has a key in the database, "env" one named by a variable, "bare" none; "open" is built in with a key, "quiet" without
+		id    string // "hut" has a key in the database, "env" one named by a variable, "bare" none, "lan" one and no TLS; "open" is built in with a key, "quiet" without
 		set   edit.Spec
 		unset []string
 		key   *string
@@ -34,6 +34,9 @@ func TestAKeyDoesNotFollowAChangedAddress(t *testing.T) {
 		"where tokens are":                 {id: "hut", set: edit.Spec{"quirks.auth_url": "https://evil.example/token"}},
 		"a variable's":                     {id: "env", set: edit.Spec{"base_url": "https://evil.example/v1"}},
 		"a variable's, again":              {id: "env", set: edit.Spec{"base_url": "https://evil.example/v1", "api_key_env": "HUT_KEY"}, ok: true},
+		"a proxy that reads the key":       {id: "lan", set: edit.Spec{"proxy": "http://proxy.example:3128"}},
+		"a proxy and the key":              {id: "lan", set: edit.Spec{"proxy": "http://proxy.example:3128"}, key: &key, ok: true},
+		"a proxy outside of TLS":           {id: "hut", set: edit.Spec{"proxy": "http://proxy.example:3128"}, ok: true},
 		"without a key":                    {id: "bare", set: edit.Spec{"base_url": "https://evil.example/v1"}, ok: true},
 		"built in":                         {id: "open", set: edit.Spec{"base_url": "https://evil.example/v1"}},
 		"built in, its own key":            {id: "open", set: edit.Spec{"base_url": "https://evil.example/v1"}, key: &key, ok: true},
@@ -49,6 +52,7 @@ func TestAKeyDoesNotFollowAChangedAddress(t *testing.T) {
 			s.must(edit.Change{Kind: edit.Provider, ID: "hut", Create: true, Set: edit.Spec{"base_url": "https://hut.example/v1"}, Key: &stored})
 			s.must(edit.Change{Kind: edit.Provider, ID: "env", Create: true, Set: edit.Spec{"base_url": "https://hut.example/v1", "api_key_env": "HUT_KEY"}})
 			s.must(edit.Change{Kind: edit.Provider, ID: "bare", Create: true, Set: edit.Spec{"base_url": "https://hut.example/v1"}})
+			s.must(edit.Change{Kind: edit.Provider, ID: "lan", Create: true, Set: edit.Spec{"base_url": "http://lan.example/v1"}, Key: &stored})
 			change := edit.Change{Kind: edit.Provider, ID: c.id, Set: c.set, Unset: c.unset, Key: c.key}
 			if !c.ok {
 				s.refused(change, fault.Invalid, "api_key")

@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/outbound"
 	"weir/internal/rate"
 )
 
@@ -31,6 +32,11 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 	}
 	if variable, ok := s["api_key_env"]; ok && !plainVariable(variable) {
 		return fault.Field("edit.Provider", "api_key_env", "api_key_env must be the name of an environment variable, and none of Weir's own settings.")
+	}
+	if text, ok := s["proxy"]; ok {
+		if err := checkProxy(text); err != nil {
+			return err
+		}
 	}
 	p.Headers, p.Wires = maps.Clone(p.Headers), maps.Clone(p.Wires)
 	p.Quirks.Rename = maps.Clone(p.Quirks.Rename)
@@ -61,6 +67,26 @@ func plainVariable(name string) bool {
 		}
 	}
 	return name != "" && len(name) <= 128 && !strings.HasPrefix(name, "WEIR_")
+}
+
+// checkProxy refuses what is no way, and a password in it: rows are visible in the catalog.
+func checkProxy(text string) error {
+	if outbound.Written(text) {
+		return fault.Field("edit.Provider", "proxy", "proxy must not hold a password, because it is visible in the catalog: name variables with it, http://${PROXY_USER}:${PROXY_PASSWORD}@HOST:PORT.")
+	}
+	names := outbound.References(text)
+	for _, name := range names {
+		if !plainVariable(name) {
+			return fault.Field("edit.Provider", "proxy", "proxy must name environment variables, and none of Weir's own settings.")
+		}
+	}
+	if len(names) == 1 && text == "${"+names[0]+"}" {
+		return nil
+	}
+	if _, err := outbound.Parse(text, func(string) (string, bool) { return "x", true }); err != nil {
+		return fault.Field("edit.Provider", "proxy", "proxy: %s.", err.Error())
+	}
+	return nil
 }
 
 func setHeader(p *catalog.Provider, name, value string) error {

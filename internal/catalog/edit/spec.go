@@ -56,7 +56,7 @@ var identity = []string{"provider", "model", "region", "tier", "variant"}
 func Identity() []string { return slices.Clone(identity) }
 
 var providerFields = map[string]Type{
-	"name": Text, "dialect": Text, "base_url": Text, "data_policy": Text, "api_key_env": Text, "ca": Certificates, "disabled": Boolean, "headers.*": Text,
+	"name": Text, "dialect": Text, "base_url": Text, "proxy": Text, "data_policy": Text, "api_key_env": Text, "ca": Certificates, "disabled": Boolean, "headers.*": Text,
 }
 
 var endpointFields = map[string]Type{

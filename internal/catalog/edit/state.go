@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/rate"
 )
 
@@ -71,6 +72,7 @@ type Base struct {
 	Known            []catalog.Provider // built-in providers that are off: they lack a credential
 	FileProviders    map[string]string  // ids of providers that the configuration declares -> where
 	FileEndpoints    map[string]string  // likewise endpoints
+	Env              outbound.Lookup    // variables that proxies of rows name; nil: none is set
 }
 
 // Credential is the key of a provider that its row names.
@@ -290,6 +292,13 @@ func (m *merger) providers() error {
 func (m *merger) lay(v *ProviderView) error {
 	if err := v.Row.Spec.overProvider(&v.Provider); err != nil {
 		return within(err, v.Row)
+	}
+	if text, ok := v.Row.Spec["proxy"]; ok {
+		var err error
+		if v.Proxy, err = outbound.Parse(text, m.base.Env); err != nil {
+			v.On = false
+			v.Reason = m.leave("the provider %q is off: its proxy cannot be used: %s", v.ID, err)
+		}
 	}
 	if c, ok := m.credentials[v.ID]; ok {
 		if v.Key, v.Keys = c.Key, nil; c.Err != nil {

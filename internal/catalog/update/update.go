@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ type Config struct {
 
 	Store Store // where published lists are kept; nil: none is
 	Now   func() time.Time
+	Dial  func(ctx context.Context, network, address string) (net.Conn, error) // nil: directly
 }
 
 // Who publishes new prices.
@@ -63,7 +65,7 @@ type Updater struct {
 // New makes an Updater. It follows no redirects, which could lead to any server, and uses no proxy of the environment.
 func New(cfg Config) *Updater {
 	return &Updater{cfg: cfg, book: importer.DefaultBook(), client: &http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true, ResponseHeaderTimeout: 30 * time.Second},
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: cfg.Dial, ResponseHeaderTimeout: 30 * time.Second},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

@@ -29,6 +29,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/all"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/upstream"
@@ -536,8 +537,8 @@ func (x *exchange) video(t *testing.T, c *upstream.Client, ep *catalog.Endpoint,
 }
 
 // OpenFile is upstream.Opener's: it notes what is read, and who gets the credential.
-func (x *exchange) OpenFile(_ context.Context, _, address, home string, credentials http.Header, _ *video.Range) (*video.Content, error) {
-	x.sent.WriteString(x.anon(fmt.Sprintf("GET %s (credential of %q: %v)\n\n", address, home, slices.Sorted(headerNames(credentials)))))
+func (x *exchange) OpenFile(_ context.Context, _, address string, home outbound.Home, credentials http.Header, _ *video.Range) (*video.Content, error) {
+	x.sent.WriteString(x.anon(fmt.Sprintf("GET %s (credential of %q: %v)\n\n", address, home.URL, slices.Sorted(headerNames(credentials)))))
 	return &video.Content{Body: io.NopCloser(strings.NewReader("a video")), Length: 7, Size: 7, MediaType: "video/mp4"}, nil
 }
 
@@ -545,7 +546,7 @@ func (x *exchange) OpenFile(_ context.Context, _, address, home string, credenti
 const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 // ProviderBytes is upstream.Fetcher's.
-func (x *exchange) ProviderBytes(_ context.Context, _, _, address string, _ int64) (data []byte, mediaType string, err error) {
+func (x *exchange) ProviderBytes(_ context.Context, _ string, _ outbound.Home, address string, _ int64) (data []byte, mediaType string, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.sent.WriteString(x.anon("GET " + address + " (a file)\n\n"))

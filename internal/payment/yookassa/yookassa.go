@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -35,7 +36,8 @@ type Config struct {
 	NotifyFrom []string    `yaml:"notify_from"` // addresses or prefixes
 	Receipt    Receipt     `yaml:"receipt"`
 
-	HTTP http.RoundTripper // nil: the usual one
+	HTTP http.RoundTripper                                                    // nil: the usual one
+	Dial func(ctx context.Context, network, address string) (net.Conn, error) // where HTTP is nil; nil: directly
 }
 
 // Default is the configuration of a shop without a name.
@@ -72,6 +74,10 @@ func New(c Config) *Shop {
 	}
 	if c.HTTP == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.Proxy = nil
+		if c.Dial != nil {
+			t.DialContext = c.Dial
+		}
 		t.MaxIdleConnsPerHost, t.ResponseHeaderTimeout = 4, 30*time.Second
 		c.HTTP = t
 	}

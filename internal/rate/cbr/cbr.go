@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"time"
 
@@ -24,14 +25,14 @@ type Source struct {
 	client *http.Client
 }
 
-// New makes a Source of an address that rate.CheckURL accepts.
-func New(address string) (*Source, error) {
+// New makes a Source of an address that rate.CheckURL accepts, to which dial connects; nil: directly.
+func New(address string, dial func(ctx context.Context, network, address string) (net.Conn, error)) (*Source, error) {
 	if err := rate.CheckURL(address); err != nil {
 		return nil, err
 	}
 	return &Source{url: address, client: &http.Client{
 		Timeout:       timeout,
-		Transport:     &http.Transport{DisableKeepAlives: true}, // and no proxy of the environment
+		Transport:     &http.Transport{DisableKeepAlives: true, DialContext: dial}, // and no proxy of the environment
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}, nil
 }

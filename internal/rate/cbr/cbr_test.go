@@ -31,7 +31,7 @@ func TestFetch(t *testing.T) {
 	server := httptest.NewServer(mux)
 	defer server.Close()
 	for path, want := range map[string]string{"/list": "the list", "/away": "", "/moved": "", "/huge": "", "/cut": ""} {
-		s, err := cbr.New(server.URL + path)
+		s, err := cbr.New(server.URL+path, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestFetch(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
 	}
-	s, err := cbr.New(server.URL + "/list")
+	s, err := cbr.New(server.URL+"/list", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +49,7 @@ func TestFetch(t *testing.T) {
 	if _, err := s.Fetch(ctx); err == nil {
 		t.Error("a cancelled fetch went on")
 	}
-	if _, err := cbr.New("http://www.cbr.ru/"); err == nil {
+	if _, err := cbr.New("http://www.cbr.ru/", nil); err == nil {
 		t.Error("a plain http address")
 	}
 }

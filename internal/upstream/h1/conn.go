@@ -15,7 +15,7 @@ var errNothing = errors.New("h1: nothing has arrived")
 
 // conn is one connection. While it is idle it is not read; whether it is closed is checked when it is used again.
 type conn struct {
-	net.Conn // the connection to write to: raw, or TLS over raw
+	net.Conn // the connection to write to: raw, or TLS over raw, or over TLS to a proxy
 	raw      net.Conn
 	sock     *socket // nil: raw cannot be checked without reading
 	secure   bool
@@ -29,23 +29,35 @@ type conn struct {
 
 // dial opens a connection. Errors of the TCP part are *net.OpError with Op "dial".
 func (h *Host) dial(ctx context.Context) (*conn, error) {
-	raw, peer, err := h.connect(ctx)
+	over, peer, err := h.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, raw: raw, sock: socketOf(raw), dialled: h.cfg.Now(), peer: peer}
+	raw := bottom(over)
+	c := &conn{Conn: over, raw: raw, sock: socketOf(raw), secure: raw != over, dialled: h.cfg.Now(), peer: peer}
 	if h.tls == nil {
 		return c, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Handshake)
 	defer cancel()
-	secure := tls.Client(raw, h.tls)
+	secure := tls.Client(over, h.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return nil, err
 	}
 	c.Conn, c.secure = secure, true
 	return c, nil
+}
+
+// bottom is the connection below all TLS: of one to a proxy with TLS, too.
+func bottom(c net.Conn) net.Conn {
+	for {
+		over, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return c
+		}
+		c = over.NetConn()
+	}
 }
 
 func (h *Host) connect(ctx context.Context) (net.Conn, netip.Addr, error) {

@@ -18,6 +18,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/outbound"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/video"
@@ -411,7 +412,7 @@ func videosKeys(t *testing.T, x *videoRun) {
 type Files struct{}
 
 // OpenFile implements upstream.Opener.
-func (Files) OpenFile(ctx context.Context, _, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
+func (Files) OpenFile(ctx context.Context, _, address string, home outbound.Home, credentials http.Header, r *video.Range) (*video.Content, error) {
 	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(_ *http.Request, via []*http.Request) error {
 		if len(via) > 3 {
 			return errors.New("too many redirects")
@@ -422,7 +423,7 @@ func (Files) OpenFile(ctx context.Context, _, address, home string, credentials 
 	if err != nil {
 		return nil, err
 	}
-	if origin := strings.Join(strings.SplitN(home, "/", 4)[:min(3, strings.Count(home, "/")+1)], "/"); strings.HasPrefix(address, origin+"/") {
+	if origin := strings.Join(strings.SplitN(home.URL, "/", 4)[:min(3, strings.Count(home.URL, "/")+1)], "/"); strings.HasPrefix(address, origin+"/") {
 		for name, values := range credentials {
 			req.Header[name] = slices.Clone(values)
 		}

@@ -6597,6 +6597,8 @@ export interface components {
             name: string;
             dialect: string;
             base_url: string | null;
+            /** @description Its own way: direct, or a proxy without user name and password; null: that of the whole gateway */
+            proxy: string | null;
             data_policy: string;
             api_key: components["schemas"]["ProviderSecret"] | null;
             /** @description Environment variables that may hold its key; empty where none is known */
@@ -9310,12 +9312,14 @@ export interface components {
             credential: number;
             /** @description Why no call was made */
             skipped: string | null;
+            /** @description By which it was called: direct, or the address of a proxy */
+            way: string;
             /** @description Until the end of the answer */
             took_ms: number;
             /** @description Of prompt and answer together, as the provider has reported them */
             tokens: number | null;
             /** @enum {string|null} */
-            wrong: "address" | "key" | "model id" | "request" | "answer" | "provider" | null;
+            wrong: "address" | "proxy" | "key" | "model id" | "request" | "answer" | "provider" | null;
             /** @description What the provider or the connection said */
             detail: string | null;
             /** @description What to do */

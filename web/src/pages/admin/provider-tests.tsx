@@ -62,6 +62,7 @@ function One({ x }: { x: Test }) {
     return (
       <Notice tone="good" title={t('works', { model: x.model ?? '', time: duration(x.took_ms) })}>
         {x.tokens !== null && t('worksTokens', { n: x.tokens })}
+        {x.way !== 'direct' && <span className="block">{t('through', { way: x.way })}</span>}
         {advice}
       </Notice>
     )
