@@ -54,3 +54,14 @@ func upstreamCost(c *record.Call, r money.Rate) (cost money.Nano, reported, know
 	cost, err := usage.Total(lines)
 	return cost, false, err == nil
 }
+
+// UpstreamDollars is what the provider asks for a call, in billionths of a dollar, rounded up once. It is not known of a call whose prices were not
+// made of dollars.
+func UpstreamDollars(c *record.Call) (dollars money.Nano, known bool) {
+	r, err := money.NewRate("1", "0")
+	if err != nil {
+		return 0, false
+	}
+	dollars, _, known = upstreamCost(c, r)
+	return dollars, known
+}
