@@ -84,6 +84,7 @@ var examples = map[string]string{
 	"catalog history":                  "weir catalog history",
 	"ready":                            "weir ready -c weir.yaml",
 	"top":                              "weir top",
+	"reconcile":                        "weir reconcile usage.json --provider openai",
 	"export":                           "weir export --from 2026-11-01 --to 2026-11-30",
 	"backup":                           "weir backup backups --keep 14",
 	"restore":                          "weir restore backups/weir-20261126T030000Z",

@@ -26,35 +26,36 @@ type location struct {
 }
 
 type commands struct {
-	Serve    serveCmd     `cmd:"" help:"Run the gateway with a configuration."`
-	Demo     demoCmd      `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
-	Sim      simCmd       `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
-	User     userCmd      `cmd:"" help:"Add, list, disable and enable users."`
-	Key      keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
-	Topup    topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
-	Payments paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
-	Vouchers vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
-	Invoice  invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
-	Import   importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`
-	Ledger   ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
-	Batch    batchCmd     `cmd:"" help:"List and cancel batches."`
-	Job      jobCmd       `cmd:"" help:"List, retry and end videos, batches, webhooks and notices."`
-	Audit    auditCmd     `cmd:"" help:"Check the audit log."`
-	Catalog  catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
-	Provider providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
-	Service  serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
-	State    stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
-	Rate     rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
-	Secrets  secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
-	Route    routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
-	Ready    readyCmd     `cmd:"" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
-	Top      topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
-	Export   exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
-	Backup   backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
-	Restore  restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
-	Migrate  migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
-	Doctor   doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
-	Version  versionCmd   `cmd:"" help:"Print the version."`
+	Serve     serveCmd     `cmd:"" help:"Run the gateway with a configuration."`
+	Demo      demoCmd      `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
+	Sim       simCmd       `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
+	User      userCmd      `cmd:"" help:"Add, list, disable and enable users."`
+	Key       keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
+	Topup     topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
+	Payments  paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
+	Vouchers  vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
+	Invoice   invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
+	Import    importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`
+	Ledger    ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
+	Batch     batchCmd     `cmd:"" help:"List and cancel batches."`
+	Job       jobCmd       `cmd:"" help:"List, retry and end videos, batches, webhooks and notices."`
+	Audit     auditCmd     `cmd:"" help:"Check the audit log."`
+	Catalog   catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
+	Provider  providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
+	Service   serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
+	State     stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
+	Rate      rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
+	Secrets   secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
+	Route     routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
+	Ready     readyCmd     `cmd:"" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
+	Top       topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
+	Export    exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
+	Reconcile reconcileCmd `cmd:"" help:"Compare what a provider exported of its usage with the calls of the gateway."`
+	Backup    backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
+	Restore   restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
+	Migrate   migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
+	Doctor    doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
 
 	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what may come next on a command line, for shells."`

@@ -64,6 +64,7 @@ var groups = []group{
 		{"docs/watch.md", "See whether all is well, in a browser, with commands and metrics; read the audit log."},
 		{"docs/alerts.md", "What to do about each alert."},
 		{"docs/books.md", "Check and correct the ledger, read calls with SQL, export them."},
+		{"docs/reconciliation.md", "Compare what a provider bills with the calls of the gateway."},
 		{"docs/scale.md", "Use PostgreSQL, add a node, upgrade without a failed call."},
 		{"docs/state.md", "Keep what operators set as files: compare, apply, copy to another gateway."},
 		{"docs/back-up.md", "Copy what a node keeps, put it back, and keep less."},

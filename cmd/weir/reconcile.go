@@ -1,0 +1,125 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math/big"
+	"os"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/app"
+	"weir/internal/money"
+	"weir/internal/reconcile"
+	"weir/internal/reconcile/usagefile"
+)
+
+type reconcileCmd struct {
+	location
+	File      string            `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file." type:"existingfile"`
+	Provider  string            `required:"" help:"Slug of the provider, as in weir catalog provider list." placeholder:"SLUG"`
+	Columns   map[string]string `help:"Names of the columns of a CSV file: date, model, id, requests, prompt_tokens, completion_tokens, cost. Several are separated by semicolons." placeholder:"date=Created;cost=Amount"`
+	Tolerance string            `help:"By how many dollars the cost of a call may differ." default:"0" placeholder:"DOLLARS"`
+}
+
+// errDiffers ends reconcile with exit code 1. The differences were printed.
+var errDiffers = errors.New("the provider and the gateway differ")
+
+func (c *reconcileCmd) Run(ctx context.Context) error {
+	tolerance, err := money.Parse(c.Tolerance)
+	if err != nil || tolerance < 0 || tolerance > money.Ruble {
+		return errors.New("--tolerance must be dollars from 0 to 1, such as 0.000001")
+	}
+	info, err := os.Stat(c.File)
+	if err != nil {
+		return err
+	}
+	if info.Size() > usagefile.MaxBytes {
+		return fmt.Errorf("the file has more than %d bytes: export fewer days", usagefile.MaxBytes)
+	}
+	b, err := os.ReadFile(c.File)
+	if err != nil {
+		return err
+	}
+	file, err := usagefile.Read(b, c.Columns)
+	if err != nil {
+		return err
+	}
+	cfg, err := c.load("")
+	if err != nil {
+		return err
+	}
+	o, err := app.OpenAdmin(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	r, err := o.Reconcile(ctx, c.Provider, file.Rows, tolerance, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := c.report(&file, &r); err != nil {
+		return err
+	}
+	if len(r.Differences) > 0 {
+		return errDiffers
+	}
+	return nil
+}
+
+// report prints what was compared, and the differences.
+func (c *reconcileCmd) report(file *usagefile.File, r *reconcile.Result) error {
+	how := "by day and model"
+	switch {
+	case r.ByCall:
+		how = "call by call"
+	case !r.ByModel:
+		how = "by day, because not all rows name a model"
+	}
+	fmt.Printf("%s, %s to %s, compared %s: %d rows of the file, %d calls of the gateway; differences: %d.\n", file.Format, r.First, r.Last, how, r.Rows, r.Calls, len(r.Differences))
+	if file.More {
+		fmt.Println("The provider says that further pages follow: their days are not compared.")
+	}
+	if r.Calls == 0 {
+		fmt.Printf("No call of %s is recorded on these days: is this the provider's slug?\n", c.Provider)
+	}
+	if len(r.Differences) == 0 {
+		return nil
+	}
+	return table("KIND\tDAY\tMODEL\tTHEIRS\tOURS\tAT\tCALLS", func(w *tabwriter.Writer) {
+		for i := range r.Differences {
+			d := &r.Differences[i]
+			calls := strings.Join(d.Calls, " ")
+			if d.More > 0 {
+				calls += fmt.Sprintf(" and %d more", d.More)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Kind, d.Day, cmp.Or(d.Model, "-"), said(&d.Theirs), said(&d.Ours), cmp.Or(d.Place, "-"), cmp.Or(calls, "-"))
+		}
+	})
+}
+
+func said(f *reconcile.Figures) string {
+	var parts []string
+	for _, x := range []struct {
+		n    int64
+		what string
+	}{{f.Calls, "calls"}, {f.Prompt, "in"}, {f.Completion, "out"}} {
+		if x.n >= 0 {
+			parts = append(parts, strconv.FormatInt(x.n, 10)+" "+x.what)
+		}
+	}
+	if f.Dollars != nil {
+		parts = append(parts, "$"+decimalText(f.Dollars))
+	}
+	return cmp.Or(strings.Join(parts, ", "), "-")
+}
+
+// decimalText is an amount with as many digits as it has, at most twelve.
+func decimalText(n *big.Rat) string {
+	text := strings.TrimRight(n.FloatString(12), "0")
+	return strings.TrimSuffix(text, ".")
+}
