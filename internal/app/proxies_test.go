@@ -2,8 +2,10 @@ package app_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -274,6 +276,73 @@ func TestTrialSaysTheWay(t *testing.T) {
 			}
 			if strings.Contains(fmt.Sprintf("%+v", got), proxyPassword) {
 				t.Error("the password is shown")
+			}
+		})
+	}
+}
+
+// TLS of a provider is inside the tunnel, also where the proxy has its own, over each of our clients.
+func TestTLSInsideTunnels(t *testing.T) {
+	t.Parallel()
+	simulator := sim.New(sim.Config{})
+	server := httptest.NewUnstartedServer(simulator)
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	for _, kind := range tunneltest.Kinds {
+		for _, client := range []string{"own", "standard", "http2"} {
+			t.Run(kind+"/"+client, func(t *testing.T) {
+				t.Parallel()
+				p := (&tunneltest.Proxy{Kind: kind, User: "anna", Password: proxyPassword, Names: map[string]string{"hut.example.com:443": server.Listener.Addr().String()}}).Start(t)
+				cfg := config.Default()
+				cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
+				cfg.Upstream.Proxy, cfg.Upstream.TLS = way(t, p.URL()), &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
+				if client == "standard" {
+					cfg.Upstream.HTTPClient = client
+				}
+				cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "https://hut.example.com/v1", HTTP2: client == "http2",
+					Models: []config.Offer{{ID: "a/chat", UpstreamID: "chat", Prices: config.Prices{Prompt: "1", Completion: "1"}}}}}
+				var got []app.Trial
+				if err := app.TestProvider(t.Context(), cfg, "hut", false, func(one app.Trial) { got = append(got, one) }); err != nil {
+					t.Fatal(err)
+				}
+				if len(got) != 1 || got[0].Wrong != "" || got[0].Way != p.Name() || p.Tunnels.Load() != 1 {
+					t.Errorf("%d tunnels: %+v", p.Tunnels.Load(), got)
+				}
+			})
+		}
+	}
+}
+
+// Doctor connects to the proxy, and to each provider by its way.
+func TestDoctorLooksAtTheProxy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		proxy *tunneltest.Proxy
+		is    app.State
+		what  string
+	}{
+		"it connects": {&tunneltest.Proxy{Kind: "http"}, app.Good, ", through http://"},
+		"it refuses":  {&tunneltest.Proxy{Kind: "http", Status: 407}, app.Bad, "answered 407"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c.proxy.Names = map[string]string{}
+			c.proxy.Start(t)
+			cfg := clinic(t, func(cfg *config.Config) {
+				p := &cfg.Providers[0]
+				c.proxy.Names["hut.provider.test:80"] = strings.TrimSuffix(strings.TrimPrefix(p.BaseURL, "http://"), "/v1")
+				p.BaseURL, cfg.Upstream.Proxy = "http://hut.provider.test/v1", way(t, c.proxy.URL())
+			})
+			found := map[string]app.Finding{}
+			app.Doctor{}.Examine(t.Context(), cfg, func(f app.Finding) { found[f.Part] = f })
+			if f := found["proxy"]; f.Is != app.Good || !strings.Contains(f.What, "answers in") {
+				t.Errorf("the proxy: %+v", f)
+			}
+			if f := found["provider hut"]; f.Is != c.is || !strings.Contains(f.What, c.what) {
+				t.Errorf("the provider: %+v", f)
 			}
 		})
 	}
