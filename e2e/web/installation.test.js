@@ -76,9 +76,24 @@ test('a video that does not come to its end is asked for, and ended with its mon
   await page.done();
 });
 
+test('each setting says its value and where it is set', async () => {
+  const page = await open(b, weir, { path: '/admin/settings', signedIn: true });
+  const rows = table(page, 'Settings');
+  const row = (key) => rows.getByRole('row').filter({ has: page.getByText(key, { exact: true }) });
+  await row('video.max_active_per_user').getByText('default').waitFor();
+  await row('data_dir').getByText(weir.data).waitFor();
+  await page.getByRole('checkbox', { name: 'Changed only' }).check();
+  await row('video.max_active_per_user').waitFor({ state: 'detached' });
+  await page.getByRole('checkbox', { name: 'Changed only' }).uncheck();
+  await page.getByRole('textbox', { name: 'Find a setting' }).fill('mail password');
+  await row('mail.password').getByText('not set').waitFor();
+  await page.waitForURL(/q=mail/);
+  await page.done();
+});
+
 for (const { theme, language } of looks) {
   test(`axe finds nothing, it fits 360 px and speaks one language, ${theme}, ${language}`, async () => {
-    for (const path of ['/admin/audit', '/admin/jobs']) {
+    for (const path of ['/admin/audit', '/admin/jobs', '/admin/settings']) {
       const page = await open(b, weir, { path, signedIn: true, theme, language });
       await page.locator('main').getByRole('table').or(page.getByText(/Nothing is running|Ничего не выполняется/)).first().waitFor();
       await accessible(page, path);

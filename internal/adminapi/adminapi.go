@@ -20,6 +20,7 @@ type Deps struct {
 	Console     *console.Console
 	Audit       AuditLog
 	Jobs        *console.Jobs
+	Settings    func() ([]Setting, error) // of this node, as they are in use
 	Accounts    Accounts
 	Corrections Corrections
 	Test        Tester
@@ -40,6 +41,6 @@ func Operations(d Deps) []operation.Operation {
 		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		auditRoutes(d.Audit, d.Console), jobRoutes(d.Jobs, d.Audit),
+		auditRoutes(d.Audit, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Console),
 	)
 }

@@ -20,9 +20,12 @@ import (
 // Overlay sets scalars by their path, such as "server.listen": the values of flags.
 type Overlay map[string]string
 
-// position is where something was set: a line of the file, a variable, or "a flag".
+// flagSet is where something was set on the command line.
+const flagSet = "a flag"
+
+// position is where something was set: a line of the file, a variable, or a flag.
 type position struct {
-	by   string // the file's path, the variable, or "a flag"
+	by   string // the file's path, the variable, or flagSet
 	line int    // 0: not in a file
 }
 
@@ -515,12 +518,12 @@ func (l *loader) overlay(c *Config, path, text string) {
 			e, constant, names = settable(v.Type(), name)
 		}
 		if e.name == "" || constant {
-			l.fail(position{by: "a flag"}, path, "there is no setting %q%s", path, suggestion(name, names))
+			l.fail(position{by: flagSet}, path, "there is no setting %q%s", path, suggestion(name, names))
 			return
 		}
 		v = e.of(v)
 	}
-	l.override(position{by: "a flag"}, path, v, text)
+	l.override(position{by: flagSet}, path, v, text)
 }
 
 // suggestion returns the known key nearest to a mistyped one, if one is near.

@@ -25,7 +25,8 @@ func NeedRestart(before, after *Config) []string {
 type option struct {
 	key    string
 	index  []int
-	reload string // the tag of the field, or of the nearest field around it; "" if none has one
+	read   reflect.Type // how its text is read
+	reload string       // the tag of the field, or of the nearest field around it; "" if none has one
 }
 
 func settings(t reflect.Type, found func(option)) { settingsIn(t, option{}, found) }
@@ -35,7 +36,7 @@ func settingsIn(t reflect.Type, at option, found func(option)) {
 		if e.constant {
 			continue
 		}
-		s := option{key: e.name, index: slices.Concat(at.index, e.index), reload: cmp.Or(e.reload, at.reload)}
+		s := option{key: e.name, index: slices.Concat(at.index, e.index), read: e.read, reload: cmp.Or(e.reload, at.reload)}
 		if at.key != "" {
 			s.key = at.key + "." + e.name
 		}

@@ -111,6 +111,7 @@ export const getAnyInvoice = /* @__PURE__ */ query('getAnyInvoice', '/api/admin/
 export const listAudit = /* @__PURE__ */ query('listAudit', '/api/admin/audit')
 export const getAuditFile = /* @__PURE__ */ query('getAuditFile', '/api/admin/audit/file')
 export const listAllJobs = /* @__PURE__ */ query('listAllJobs', '/api/admin/jobs')
+export const listSettings = /* @__PURE__ */ query('listSettings', '/api/admin/settings')
 export const getCatalog = /* @__PURE__ */ query('getCatalog', '/api/catalog')
 export const getModelSeries = /* @__PURE__ */ query('getModelSeries', '/api/models/{vendor}/{model}/series')
 export const getStatus = /* @__PURE__ */ query('getStatus', '/api/status')

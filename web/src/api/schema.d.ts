@@ -3721,6 +3721,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * All settings of the node with their values, and where each is set; for operators
+         * @description Of a secret it says only whether it is set.
+         */
+        get: operations["listSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/catalog": {
         parameters: {
             query?: never;
@@ -9614,6 +9634,46 @@ export interface components {
             current: boolean;
             /** @description The person proved who they are in the last 10 minutes */
             fresh: boolean;
+        };
+        /** @description A setting of the node that answers, as it is in use. Secrets are not in it. */
+        Setting: {
+            /** @description Such as server.listen */
+            key: string;
+            /** @description The first part of the key */
+            section: string;
+            /** @description In a word or two */
+            type: string;
+            /** @description As the file would have it; null for a secret and for a list */
+            value: string | null;
+            /** @description Elements of a list of sections, such as providers; null for others */
+            count: number | null;
+            secret: boolean;
+            /** @description Of a secret: there is one; null for others */
+            set: boolean | null;
+            /** @enum {string} */
+            from: "default" | "file" | "environment" | "flag" | "database";
+            /** @description The file with its line, or the name of the variable */
+            where: string | null;
+            /** @description A running node applies a change of the file; else it needs a restart */
+            live: boolean;
+            /** @description The file has another value, which needs a restart */
+            pending: boolean;
+            means: string;
+            default: string | null;
+        };
+        /** @description A node, and whether it has the settings of the node that answers. */
+        SettingsNode: {
+            id: string;
+            self: boolean;
+            version: string;
+            /** @description In which respects it serves something else; null in none */
+            differs: string | null;
+        };
+        /** @description All settings, and the nodes. */
+        SettingsPage: {
+            data: components["schemas"]["Setting"][];
+            /** @description The one that answers first */
+            nodes: components["schemas"]["SettingsNode"][];
         };
         /** @description The first steps: of the gateway, and of the person who is signed in. */
         Setup: {
@@ -20976,6 +21036,35 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings, and the nodes that differ */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SettingsPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -63,4 +63,10 @@ export const adminPages: readonly PageRoute[] = [
     areas: ['admin', 'adminjobs'],
     frame: 'admin',
   },
+  {
+    path: '/admin/settings',
+    load: () => import('../pages/admin/settings'),
+    areas: ['admin', 'adminsettings'],
+    frame: 'admin',
+  },
 ]

@@ -46,6 +46,7 @@ export const paths = [
   '/admin/providers',
   '/admin/providers/$id',
   '/admin/jobs',
+  '/admin/settings',
 ] as const
 export type Path = (typeof paths)[number]
 

@@ -1,0 +1,37 @@
+import type { Translation } from '../i18n'
+import type en from './adminsettings.en'
+
+export default {
+  title: 'Настройки',
+  note: 'узла, который отвечает; всего {nodes}',
+  nodes: { one: '{n} узел', few: '{n} узла', many: '{n} узлов', other: '{n} узла' },
+  find: 'Найти настройку',
+  section: 'Раздел',
+  everySection: 'Все разделы',
+  changed: 'Только изменённые',
+  setting: 'Настройка',
+  value: 'Значение',
+  from: 'Откуда',
+  applies: 'Изменение',
+  live: 'сразу',
+  restart: 'после перезапуска',
+  from_default: 'по умолчанию',
+  from_file: 'файл',
+  from_environment: 'окружение',
+  from_flag: 'командная строка',
+  from_database: 'база данных',
+  set: 'задан, не показывается',
+  notSet: 'не задан',
+  entries: { one: '{n} элемент', few: '{n} элемента', many: '{n} элементов', other: '{n} элемента' },
+  empty: 'пусто',
+  noMatch: 'Ничего не подходит',
+  all: 'Показать все',
+  differs: 'У узла {node} другие настройки',
+  pending: {
+    one: '{n} изменение в файле ждёт перезапуска',
+    few: '{n} изменения в файле ждут перезапуска',
+    many: '{n} изменений в файле ждут перезапуска',
+    other: '{n} изменения в файле ждут перезапуска',
+  },
+  waits: 'ждёт перезапуска',
+} satisfies Translation<typeof en>
