@@ -92,6 +92,12 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			return err
 		}
 	}
+	everybody := func(f report.Filter, least money.Nano) func(context.Context) error {
+		return func(ctx context.Context) error {
+			_, err := r.AllCalls(ctx, report.Search{Filter: f, MinCost: least, From: today.AddDate(0, 0, -89), To: now.Add(time.Second), Limit: 50})
+			return err
+		}
+	}
 	middle := report.Place{At: now.AddDate(0, 0, -45), ID: "gen"}
 	var last, other string // a generation of this account and one of another
 	reads := []pagesRead{
@@ -119,6 +125,15 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"calls of a rare model", search(90, report.Filter{Model: "vendor/rare"}, 0)},
 		{"calls of a model that was not used", search(90, report.Filter{Model: "vendor/never"}, 0)},
 		{"calls above a cost that none has", search(90, report.Filter{}, 1_000_000*money.Ruble)},
+		{"calls of everybody, newest", everybody(report.Filter{}, 0)},
+		{"calls of everybody that failed", everybody(report.Filter{Result: report.Failed}, 0)},
+		{"calls of everybody with a rare model", everybody(report.Filter{Model: "vendor/rare"}, 0)},
+		{"calls of everybody with a model that was not used", everybody(report.Filter{Model: "vendor/never"}, 0)},
+		{"calls of everybody above a cost that none has", everybody(report.Filter{}, 1_000_000*money.Ruble)},
+		{"causes of failures of a day", func(ctx context.Context) error {
+			_, _, _, err := r.Causes(ctx, now.AddDate(0, 0, -1), now, 100)
+			return err
+		}},
 		{"statement of 30 days", statement(30)},
 		{"statement of 366 days", statement(366)},
 		{"a day of the statement", func(ctx context.Context) error { _, err := r.DayOf(ctx, wallet, today.AddDate(0, 0, -40)); return err }},
