@@ -15,7 +15,6 @@ import (
 	"weir/internal/app"
 	"weir/internal/catalog"
 	"weir/internal/config"
-	"weir/internal/money"
 )
 
 type catalogListCmd struct {
@@ -47,46 +46,6 @@ func (c *catalogListCmd) Run(ctx context.Context) error {
 	})
 }
 
-// priceLine is one price of an endpoint.
-type priceLine struct {
-	name  string // the name in a declaration
-	price money.Price
-	per   string // the unit that is priced
-}
-
-// priceLines returns all prices of an endpoint, except those of long prompts, the main ones first.
-func priceLines(p *catalog.Pricing) []priceLine {
-	var out []priceLine
-	for _, name := range catalog.PriceNames() {
-		line := priceLine{name, *p.Base.Field(name), "1000 tokens"}
-		switch {
-		case name == "image_output_each":
-			line.per = "image"
-		case !catalog.PerTokens(name):
-			line.per = strings.TrimPrefix(name, "web_")
-		}
-		out = append(out, line)
-	}
-	for i, kind := range catalog.NamedRates() {
-		out = append(out, priceLine{kind.Name, *p.Rates.Each()[i], kind.Per})
-	}
-	for _, x := range p.Images {
-		per := x.Unit
-		if per == catalog.UnitTokens {
-			per = "1000 tokens"
-		}
-		out = append(out, priceLine{words(x.Component, x.Variant, x.Resolution), x.Price, per})
-	}
-	for _, r := range p.Video {
-		audio := "without sound"
-		if r.WithAudio {
-			audio = "with sound"
-		}
-		out = append(out, priceLine{words("video", r.Resolution, audio), r.PerSecond, "second"})
-	}
-	return slices.DeleteFunc(out, func(l priceLine) bool { return !l.price.Set })
-}
-
 // words joins the non-empty texts.
 func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
@@ -94,14 +53,14 @@ func words(list ...string) string {
 
 // headline returns the first price of an endpoint, and the price of answers if there is one.
 func headline(p *catalog.Pricing) string {
-	lines := priceLines(p)
+	lines := p.Lines()
 	if len(lines) == 0 {
 		return "-"
 	}
-	text := lines[0].price.String() + " " + lines[0].name
+	text := lines[0].Price.String() + " " + lines[0].Name
 	for _, l := range lines[1:] {
-		if l.name == "completion" || l.name == "image_output" || l.name == "audio_output" && !p.Base.Completion.Set {
-			text += ", " + l.price.String() + " " + l.name
+		if l.Name == "completion" || l.Name == "image_output" || l.Name == "audio_output" && !p.Base.Completion.Set {
+			text += ", " + l.Price.String() + " " + l.Name
 		}
 	}
 	return text
@@ -154,22 +113,8 @@ func showEndpoint(ep *catalog.Endpoint) {
 		field("parameters", ep.Params)
 	}
 	field("max in flight", ep.MaxInFlight)
-	for _, l := range priceLines(&ep.Pricing) {
-		fmt.Printf("  %-24s %s rubles per %s\n", l.name, l.price, l.per)
-	}
-	for i := range ep.Pricing.Thresholds {
-		t := &ep.Pricing.Thresholds[i]
-		fmt.Printf("  above %d prompt tokens:\n", t.Above)
-		for _, l := range priceLines(&catalog.Pricing{Base: t.Prices}) {
-			fmt.Printf("    %-22s %s rubles per %s\n", l.name, l.price, l.per)
-		}
-	}
-	for i := range ep.Pricing.Hours {
-		h := &ep.Pricing.Hours[i]
-		fmt.Printf("  %s:\n", h)
-		for _, l := range priceLines(&catalog.Pricing{Base: h.Prices}) {
-			fmt.Printf("    %-22s %s rubles per %s\n", l.name, l.price, l.per)
-		}
+	for _, l := range ep.Pricing.Lines() {
+		fmt.Printf("  %-24s %s rubles per %s\n", l.Name, l.Price, l.Per)
 	}
 	field("price list", words(ep.Pricing.List, ep.Pricing.Rate))
 	field("source", ep.Pricing.Source)

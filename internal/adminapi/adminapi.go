@@ -23,6 +23,7 @@ type Deps struct {
 	Settings    func() ([]Setting, error) // of this node, as they are in use
 	Accounts    Accounts
 	Corrections Corrections
+	Sales       Sales
 	Test        Tester
 	// KeyVariables are the environment variables that may hold a provider's key, and whether it needs one and has none.
 	KeyVariables func(*catalog.Provider) (variables []string, missing bool)
@@ -39,6 +40,7 @@ type Deps struct {
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat(
 		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
+		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		auditRoutes(d.Audit, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Console),

@@ -131,8 +131,8 @@ type CatalogChange struct {
 	At      time.Time        `json:"at"`
 	Actor   string           `json:"actor"`
 	From    *string          `json:"from"` // client address of the change
-	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,secret.rotate,service.drain,service.eject,service.return"`
-	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,absence"`
+	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,prices.schedule,prices.cancel,secret.rotate,service.drain,service.eject,service.return"`
+	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,publication,absence"`
 	ID      *string          `json:"id"`
 	Before  operation.Object `json:"before"` // the database's row before the change, or null
 	After   operation.Object `json:"after"`

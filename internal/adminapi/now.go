@@ -111,12 +111,12 @@ func rounded(f float64) float64 { return math.Round(f*10) / 10 }
 // NowEvent is something that happened, with its effect. Members that do not belong to its kind are null.
 type NowEvent struct {
 	At     time.Time `json:"at"`
-	Kind   string    `json:"kind" enum:"ejected,returned,prices,rate,provider,endpoint,absence"`
+	Kind   string    `json:"kind" enum:"ejected,returned,prices,publication,rate,provider,endpoint,absence"`
 	ID     *string   `json:"id"`     // of the endpoint or provider
 	Node   *string   `json:"node"`   // that saw it
 	Actor  *string   `json:"actor"`  // who did it
 	Action *string   `json:"action"` // of the audit log
-	Before *string   `json:"before"` // version of the price list, or rubles per dollar
+	Before *string   `json:"before"` // version of the price list, or rubles per dollar; of a publication, how many endpoints it changes
 	After  *string   `json:"after"`
 	Margin *string   `json:"margin"` // of a rate, where that was set
 
@@ -353,7 +353,11 @@ func changeOf(e *edit.Entry) NowEvent {
 	case audit.RateSet:
 		r := e.Rate()
 		one.After, one.Margin = accountapi.OrNull(r.RubPerUSD), accountapi.OrNull(r.Margin)
-	case audit.PricesPublished:
+	case audit.PricesPublished, audit.PricesScheduled, audit.PricesCancelled:
+		if e.Kind == edit.Publication {
+			one.After = accountapi.OrNull(e.After["endpoints"])
+			break
+		}
 		one.Before, one.After = accountapi.OrNull(strings.TrimSpace(e.Before["list"])), accountapi.OrNull(e.After["list"])
 	}
 	return one

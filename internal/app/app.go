@@ -257,7 +257,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	accounts, chats := account.NewManager(g.store.Accounts, verifier, time.Now), g.makeChats(now)
-	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, g.live.refresh).OnlyVariables(cfg.Sealing.KeyVariables)
+	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, func(ctx context.Context) {
+		g.live.refresh(ctx)
+		g.looks.Wake() // what is scheduled may be due before it looks by itself
+	}).OnlyVariables(cfg.Sealing.KeyVariables)
 	g.console = g.makeConsole(metrics)
 	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)

@@ -41,6 +41,7 @@ type live struct {
 	cfg    config.Config
 	state  edit.State
 	rate   string // version of the rate in the last build
+	due    int    // scheduled publications that had taken effect by then
 	failed int64  // version that failed to build, so that its failure is logged once
 }
 
@@ -70,12 +71,13 @@ func (l *live) reload(cfg config.Config) error {
 
 // use builds and publishes a catalog. The lock must be held.
 func (l *live) use(cfg config.Config, s edit.State) error {
+	due := s.Due(l.now()) // before the build: what takes effect meanwhile is looked at again
 	b, keys, err := l.build(&cfg, &s, true)
 	if err != nil {
 		return err
 	}
 	l.cfg, l.state, l.rate, l.failed = cfg, s, b.Rate.Version, 0
-	l.day = l.now().UTC().Format(time.DateOnly)
+	l.day, l.due = l.now().UTC().Format(time.DateOnly), due
 	for _, what := range b.Left {
 		l.log.Warn("left out of the catalog: " + what)
 	}
@@ -101,13 +103,40 @@ func (l *live) refresh(ctx context.Context) {
 // lookEvery is how often a node checks whether the catalog has changed. A change must reach all nodes within five seconds.
 const lookEvery = 2 * time.Second
 
-// changes watches the database's part of the catalog.
+// changes watches the database's part of the catalog. It looks again in the moment in which a scheduled publication takes effect.
 func (l *live) changes() *loop.Loop {
-	return loop.Every(lookEvery, func(ctx context.Context) {
+	editor := edit.NewEditor(l.store, l, l.ring, l.now, l.refresh)
+	said := ""
+	return loop.New(0, func(ctx context.Context) time.Duration {
 		if l.stale(ctx) {
 			l.refresh(ctx)
 		}
+		if l.pending() {
+			if err := editor.Enact(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
+				said = err.Error()
+				l.log.Warn("prices that have taken effect cannot be stored; nodes that start are told later", "error", err)
+			}
+		}
+		return l.pause()
 	})
+}
+
+// pending reports whether a publication has taken effect that is not stored yet.
+func (l *live) pending() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.state.Due(l.now()) > 0
+}
+
+// pause is how long nothing has to be looked at.
+func (l *live) pause() time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.now()
+	if next := l.state.Next(now); !next.IsZero() {
+		return min(lookEvery, next.Sub(now))
+	}
+	return lookEvery
 }
 
 // stale reports whether the database has another version than the current catalog, or another rate has taken effect. It returns false when
@@ -120,7 +149,7 @@ func (l *live) stale(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
-	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.day != l.now().UTC().Format(time.DateOnly)
+	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.state.Due(l.now()) != l.due || l.day != l.now().UTC().Format(time.DateOnly)
 }
 
 // BuildCatalog builds the catalog of a state without publishing it.
@@ -189,7 +218,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would be invalid: "+err.Error()+".").Because(err)
 	}
 	base.Append(l.more)
-	b, err := edit.Build(base, s, effective, credentials)
+	b, err := edit.Build(base, s.At(l.now(), base), effective, credentials)
 	if err != nil {
 		return nil, keys, err
 	}

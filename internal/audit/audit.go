@@ -79,6 +79,8 @@ const (
 	ServiceDrained  = "service.drain"
 	ServiceEjected  = "service.eject"
 	ServiceReturned = "service.return"
+	PricesScheduled = "prices.schedule"
+	PricesCancelled = "prices.cancel"
 	SecretRotated   = "secret.rotate"
 
 	BatchCancelled = "batch.cancel"

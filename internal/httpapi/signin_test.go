@@ -252,6 +252,12 @@ var staleMay = map[string]string{
 	"PUT /api/chats/{id}":                    "a chat that is going on",
 	"DELETE /api/chats/{id}":                 "one chat, which is on the screen",
 	"PATCH /api/account/profile":             "a name and a language",
+
+	"PATCH /api/admin/prices/draft/{id}":              "nothing takes effect before the draft is published",
+	"DELETE /api/admin/prices/draft/{id}":             "nothing takes effect before the draft is published",
+	"DELETE /api/admin/prices/draft":                  "nothing takes effect before the draft is published",
+	"POST /api/admin/prices/raise":                    "nothing takes effect before the draft is published",
+	"POST /api/admin/prices/publications/{id}/revert": "it only makes a draft",
 }
 
 // Each route that changes something and that a session can reach has the answer which asks for a proof, or a reason in staleMay.

@@ -38,6 +38,25 @@ func convert(rubPerUSD, margin string, vat VAT) (money.Rate, error) {
 	return vat.apply(r)
 }
 
+// With is the same rate with another margin, under a version of its own.
+func (e Effective) With(margin string) (Effective, error) {
+	if margin == e.Margin {
+		return e, nil
+	}
+	rest, _ := cutVAT(e.Version)
+	if _, _, declared := declaredPair(rest); declared {
+		name := strings.TrimSuffix(rest[:strings.LastIndex(rest, usdIs)], " ")
+		e.Version = Version(name, e.RubPerUSD, margin, e.VAT)
+	} else {
+		before, _, _ := strings.Cut(rest, "@")
+		e.Version = before + "@" + e.RubPerUSD + "+" + margin + e.VAT.suffix()
+	}
+	var err error
+	e.Margin = margin
+	e.Rate, err = convert(e.RubPerUSD, margin, e.VAT)
+	return e, err
+}
+
 // Parts are what a version consists of, as decimal text.
 type Parts struct {
 	RubPerUSD, Margin string // "" for prices that no dollar rate made

@@ -30,11 +30,13 @@ type Entry struct {
 }
 
 // Commit is one change as a store keeps it: the entry, and the row that it makes. Without one the row is removed; a rate has none, nor has a
-// price list, which is kept apart.
+// price list, which is kept apart. A publication has any number of rows, and the draft that it is made of.
 type Commit struct {
 	Entry
 	Row    *Row
 	Prices Prices
+	Rows   []Row
+	Draft  *Draft
 }
 
 // ErrMoved is the cause of a Commit that failed because another was faster: load the state and decide again.
@@ -53,6 +55,7 @@ type Store interface {
 	CatalogHistory(ctx context.Context, before int64, count int) ([]Entry, error)
 	// PriceList is a list that the last Prices names, or nil.
 	PriceList(ctx context.Context, version string) ([]byte, error)
+	Drafts
 }
 
 // Builder makes the catalog that a state would give.
@@ -166,6 +169,11 @@ func (e *Editor) commit(ctx context.Context, decide func(*State) (*Commit, error
 	for range tries {
 		var s State
 		if s, err = e.store.CatalogState(ctx); err != nil {
+			return err
+		}
+		if err = e.enact(ctx, &s); errors.Is(err, ErrMoved) {
+			continue
+		} else if err != nil {
 			return err
 		}
 		c, decideErr := decide(&s)
@@ -554,7 +562,8 @@ func (e *Editor) rateCommit(s *State, record rate.Record, by audit.Actor) (*Comm
 	if record.Source == rate.CBR && record.Same(rate.Last(s.Rates)) {
 		return nil, nil
 	}
-	after := State{Version: s.Version + 1, Rows: s.Rows, Rates: append(slices.Clone(s.Rates), record), Prices: s.Prices}
+	after := *s
+	after.Version, after.Rates = s.Version+1, append(slices.Clone(s.Rates), record)
 	after.Rates[len(s.Rates)].From = record.At // whenever it begins, it must be possible
 	if _, err := e.builder.BuildCatalog(&after, false); err != nil {
 		return nil, err

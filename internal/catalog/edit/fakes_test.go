@@ -2,6 +2,7 @@ package edit_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +22,7 @@ type memory struct {
 	state   edit.State
 	entries []edit.Entry
 	events  []audit.Event
+	drafts  []edit.Draft
 	racing  int // so many commits lose against another that was faster
 }
 
@@ -65,10 +67,58 @@ func (m *memory) CommitCatalog(_ context.Context, c edit.Commit, e audit.Event) 
 	if c.Kind == edit.PriceList {
 		m.state.Prices = c.Prices
 	}
+	if c.Draft != nil {
+		rows = m.published(&c, rows)
+	}
 	m.state.Rows = rows
 	m.entries = append(m.entries, c.Entry)
 	m.events = append(m.events, e)
 	return nil
+}
+
+// published puts a publication into the state, and returns its rows.
+func (m *memory) published(c *edit.Commit, rows []edit.Row) []edit.Row {
+	for _, r := range c.Rows {
+		rows = append(slices.DeleteFunc(rows, func(old edit.Row) bool { return old.Kind == r.Kind && old.ID == r.ID }), r)
+	}
+	m.state.Scheduled = slices.DeleteFunc(slices.Clone(m.state.Scheduled), func(d edit.Draft) bool { return d.ID == c.Draft.ID })
+	if c.Draft.State == edit.Scheduled {
+		m.state.Scheduled = append(m.state.Scheduled, *c.Draft)
+	}
+	m.drafts[c.Draft.ID-1] = *c.Draft
+	return rows
+}
+
+func (m *memory) DraftByID(_ context.Context, id int64) (edit.Draft, error) {
+	return m.drafts[id-1], nil
+}
+
+func (m *memory) OpenDraft(context.Context) (*edit.Draft, error) {
+	for _, d := range m.drafts {
+		if d.State == edit.Open {
+			d.Edits = slices.Clone(d.Edits)
+			return &d, nil
+		}
+	}
+	return nil, nil
+}
+
+func (m *memory) PutDraft(_ context.Context, d *edit.Draft) error {
+	if d.Version == 1 {
+		d.ID = int64(len(m.drafts) + 1)
+		m.drafts = append(m.drafts, edit.Draft{})
+	}
+	m.drafts[d.ID-1] = *d
+	return nil
+}
+
+func (m *memory) DropDraft(_ context.Context, id, _ int64) error {
+	m.drafts[id-1].State = "dropped"
+	return nil
+}
+
+func (m *memory) Publications(context.Context, int64, int) ([]edit.Draft, error) {
+	return m.drafts, nil
 }
 
 func (m *memory) PriceList(context.Context, string) ([]byte, error) { return nil, nil }
@@ -151,7 +201,7 @@ func (w *world) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
 	if err != nil {
 		return nil, err
 	}
-	return edit.Build(base, s, r, credentials)
+	return edit.Build(base, s.At(w.now, base), r, credentials)
 }
 
 // shop is an editor over a memory and a world.

@@ -31,7 +31,8 @@ func (e *Editor) PublishPrices(ctx context.Context, choose func(now *Prices) (*P
 			}
 			p.Previous = s.Prices.Previous
 		}
-		after := State{Version: s.Version + 1, Rows: s.Rows, Rates: s.Rates, Prices: p}
+		after := *s
+		after.Version, after.Prices = s.Version+1, p
 		if _, err := e.builder.BuildCatalog(&after, false); err != nil {
 			return nil, err
 		}

@@ -204,8 +204,15 @@ func (s Spec) overOffer(o *catalog.Offer, r rate.Effective, version int64) error
 			return err
 		}
 	}
+	r, err := s.ownMargin(r)
+	if err != nil {
+		return err
+	}
 	if !s.priced() {
-		return nil
+		if _, own := s["margin"]; own {
+			o.Pricing, err = converted(o.Pricing, r)
+		}
+		return err
 	}
 	pricing, err := s.pricing(r)
 	pricing.List = "database-" + strconv.FormatInt(version, 10)

@@ -24,6 +24,8 @@ const (
 	Rate      Kind = "rate"
 	PriceList Kind = "prices"
 	Absence   Kind = "absence" // of an endpoint, a model or a provider: it is out of service
+	// Publication is prices of endpoints that were changed together: a draft that was published.
+	Publication Kind = "publication"
 )
 
 // Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in
@@ -64,6 +66,7 @@ var endpointFields = map[string]Type{
 	"type": Text, "upstream_id": Text, "upstream_model": Text, "quantization": Text, "context_length": Integer, "max_output": Integer, "max_n": Integer, "max_in_flight": Integer, "implicit_cache": Boolean,
 	"about.name": Text, "about.description": Text, "about.hub_id": Text, "about.created": Text,
 	"params": List, "input": List, "output": List, "disabled": Boolean,
+	"margin":             Decimal,
 	"thresholds.#.above": Integer,
 	"hours.#.from":       Text, "hours.#.to": Text, "hours.#.zone": Text, "hours.#.days": List,
 	"images.#.component": Text, "images.#.unit": Text, "images.#.variant": Text, "images.#.resolution": Text, "images.#.price": Decimal,

@@ -34,6 +34,8 @@ type State struct {
 	Rows    []Row
 	Rates   []rate.Record // in the order of their versions
 	Prices  Prices        // the list that was published last
+	// Scheduled are publications that have not been made rows yet, in the order in which they take effect.
+	Scheduled []Draft
 }
 
 // Row finds a row, or nil.
@@ -48,7 +50,8 @@ func (s *State) Row(k Kind, id string) *Row {
 
 // with is the state after a row was put or, with a nil row, removed.
 func (s *State) with(k Kind, id string, row *Row) State {
-	out := State{Version: s.Version + 1, Rates: s.Rates, Prices: s.Prices}
+	out := *s
+	out.Version++
 	out.Rows = slices.DeleteFunc(slices.Clone(s.Rows), func(r Row) bool { return r.Kind == k && r.ID == id })
 	if row != nil {
 		out.Rows = append(out.Rows, *row)
@@ -99,6 +102,7 @@ type EndpointView struct {
 	Where  string
 	On     bool
 	Row    *Row
+	Listed catalog.Pricing // what it would be charged by without Row
 }
 
 // Built is the result of base and state together.
@@ -331,6 +335,7 @@ func (m *merger) endpoints() error {
 	add := func(v EndpointView) error {
 		seen[v.ID] = true
 		v.On = m.on[v.Provider]
+		v.Listed = v.Pricing
 		if v.Row = m.state.Row(Endpoint, v.ID); v.Row != nil {
 			if err := v.Row.Spec.overOffer(&v.Offer, m.out.Rate, v.Row.Version); err != nil {
 				return within(err, v.Row)

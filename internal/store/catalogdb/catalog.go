@@ -91,6 +91,9 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 		if err != nil {
 			return err
 		}
+		if state.Scheduled, err = scheduledDrafts(ctx, q); err != nil {
+			return err
+		}
 		return publishedPrices(ctx, q, &state.Prices)
 	})
 	return state, err
@@ -168,6 +171,8 @@ func putCatalogRow(t *sqldb.Tx, c *edit.Commit) error {
 	switch {
 	case c.Kind == edit.Rate:
 		return nil
+	case c.Kind == edit.Publication:
+		return putPublication(t, c)
 	case c.Kind == edit.PriceList:
 		return putPriceList(t, &c.Prices)
 	case r == nil:

@@ -26,6 +26,7 @@ func Catalog(t *testing.T, open Open) {
 		"history in pages":               catalogHistory,
 		"a late change is decided again": catalogMoved,
 		"racing for a version":           catalogRace,
+		"drafts and publications":        catalogDrafts,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -90,6 +90,12 @@ export const getAdminCall = /* @__PURE__ */ query('getAdminCall', '/api/admin/ca
 export const listFailures = /* @__PURE__ */ query('listFailures', '/api/admin/errors')
 export const getFailure = /* @__PURE__ */ query('getFailure', '/api/admin/errors/one')
 export const getAdminNow = /* @__PURE__ */ query('getAdminNow', '/api/admin/now')
+export const listAdminPrices = /* @__PURE__ */ query('listAdminPrices', '/api/admin/prices')
+export const getPriceDraft = /* @__PURE__ */ query('getPriceDraft', '/api/admin/prices/draft')
+export const listPricePublications = /* @__PURE__ */ query(
+  'listPricePublications',
+  '/api/admin/prices/publications',
+)
 export const getAdminCatalog = /* @__PURE__ */ query('getAdminCatalog', '/api/admin/catalog')
 export const getAdminHistory = /* @__PURE__ */ query('getAdminHistory', '/api/admin/catalog/history')
 export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/api/admin/providers')

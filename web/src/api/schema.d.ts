@@ -3084,6 +3084,153 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/prices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List endpoints with their prices in dollars and in rubles, margin and tax, and with those of the draft */
+        get: operations["listAdminPrices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/draft": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the draft of prices: what it changes, and its effect on the last seven days */
+        get: operations["getPriceDraft"];
+        put?: never;
+        post?: never;
+        /** Discard the draft of prices */
+        delete: operations["discardPriceDraft"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/draft/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Take an endpoint out of the draft of prices */
+        delete: operations["leaveOutOfPriceDraft"];
+        options?: never;
+        head?: never;
+        /**
+         * Change an endpoint in the draft of prices
+         * @description Members are merged into what the draft changes; null unsets. Nothing takes effect before the draft is published.
+         */
+        patch: operations["editPriceDraft"];
+        trace?: never;
+    };
+    "/api/admin/prices/raise": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Raise or lower prices by a percentage, in the draft
+         * @description Prices in dollars are raised by their margin, so that they still follow price list and rate; those in rubles by themselves, rounded up to the last digit. Endpoints that the configuration declares are left out.
+         */
+        post: operations["raisePrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/publish": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Publish the draft of prices, at once or at a time
+         * @description All nodes charge by the prices from that time on, also those that are started again meanwhile. A margin above 0.5 and a price below what the provider takes need `sure`.
+         */
+        post: operations["publishPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/publications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List prices that were published or are scheduled, newest first */
+        get: operations["listPricePublications"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/publications/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel prices that are scheduled */
+        post: operations["cancelPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/publications/{id}/revert": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a draft that takes a publication back */
+        post: operations["revertPrices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/catalog": {
         parameters: {
             query?: never;
@@ -7092,9 +7239,9 @@ export interface components {
             /** @description Client address of the change */
             from: string | null;
             /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "secret.rotate" | "service.drain" | "service.eject" | "service.return";
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "prices.schedule" | "prices.cancel" | "secret.rotate" | "service.drain" | "service.eject" | "service.return";
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate" | "prices" | "absence";
+            kind: "provider" | "endpoint" | "rate" | "prices" | "publication" | "absence";
             id: string | null;
             /** @description The database's row before the change, or null */
             before: {
@@ -7285,6 +7432,18 @@ export interface components {
             owner: boolean;
             /** Format: date-time */
             at: string;
+        };
+        /** @description The draft, or none. */
+        DraftOfPrices: {
+            draft: components["schemas"]["PriceDraft"] | null;
+        };
+        /** @description What the draft makes of an endpoint. */
+        Drafted: {
+            margin: string;
+            dollar: string;
+            set: {
+                [key: string]: unknown;
+            } | null;
         };
         /** @description An address of a person. */
         EmailInput: {
@@ -8475,7 +8634,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            kind: "ejected" | "returned" | "prices" | "rate" | "provider" | "endpoint" | "absence";
+            kind: "ejected" | "returned" | "prices" | "publication" | "rate" | "provider" | "endpoint" | "absence";
             /** @description Of the endpoint or provider */
             id: string | null;
             /** @description That saw it */
@@ -8484,7 +8643,7 @@ export interface components {
             actor: string | null;
             /** @description Of the audit log */
             action: string | null;
-            /** @description Version of the price list, or rubles per dollar */
+            /** @description Version of the price list, or rubles per dollar; of a publication, how many endpoints it changes */
             before: string | null;
             after: string | null;
             /** @description Of a rate, where that was set */
@@ -9101,6 +9260,139 @@ export interface components {
             image?: string;
             audio?: string;
         };
+        /** @description A price that differs. */
+        PriceChange: {
+            endpoint: string;
+            name: string;
+            per: string;
+            old: string | null;
+            new: string | null;
+        };
+        /** @description Changes of prices that are not in effect. */
+        PriceDraft: {
+            /** @description To be given with the next change */
+            version: number;
+            /** @description Who changed it last */
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            endpoints: number;
+            /** @description Of changed prices */
+            count: number;
+            /** @description Of those that rise */
+            rise: number;
+            /** @description The first 200 */
+            changes: components["schemas"]["PriceChange"][];
+            questions: components["schemas"]["PriceQuestion"][];
+            effect: components["schemas"]["PriceEffect"];
+        };
+        /** @description What the draft would have changed in the last seven days. */
+        PriceEffect: {
+            /** Format: date-time */
+            from: string;
+            /** @description Of all endpoints, with tax */
+            revenue: components["schemas"]["Decimal"];
+            /** @description By how much it would differ */
+            changes: components["schemas"]["Decimal"];
+            /** @description What providers took for what is sold at prices in dollars, without tax */
+            cost: components["schemas"]["Decimal"];
+            /** @description What was left of it, without tax */
+            margin: components["schemas"]["Decimal"];
+            /** @description What would have been left */
+            margin_draft: components["schemas"]["Decimal"];
+            /** @description Revenue at prices in rubles, of which the cost is not known */
+            cost_unknown: components["schemas"]["Decimal"];
+            /** @description Endpoints for which the difference cannot be computed: other units than tokens change */
+            unknown: string[];
+        };
+        /** @description One price of an endpoint. */
+        PriceLine: {
+            /** @description Kind of price, with what limits it, such as prompt above 200000 */
+            name: string;
+            /** @description What it is for, such as 1000 tokens */
+            per: string;
+            /** @description Of the source: per million tokens or characters, else per one; null for prices in rubles */
+            usd: string | null;
+            price: string;
+            /** @description Contained in price */
+            vat: string;
+            /** @description What the provider takes, with the tax that price contains; null where only the price is known */
+            cost: string | null;
+            draft: string | null;
+        };
+        /** @description A draft that was published, or that will be. */
+        PricePublication: {
+            id: number;
+            /** @enum {string} */
+            state: "scheduled" | "published" | "cancelled";
+            /** @description Who published it */
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            /**
+             * Format: date-time
+             * @description When it takes effect
+             */
+            from: string | null;
+            /** @description Version of the catalog that its rows have */
+            catalog: number;
+            endpoints: number;
+            /** @description The first 20 */
+            changes: components["schemas"]["PublishedEndpoint"][];
+        };
+        /** @description A page of publications, the newest first. */
+        PricePublications: {
+            data: components["schemas"]["PricePublication"][];
+            /** @description Value of before for the next page */
+            next: number | null;
+        };
+        /** @description A price that is asked about before it is published. */
+        PriceQuestion: {
+            /** @enum {string} */
+            kind: "margin" | "below_cost";
+            endpoint: string;
+            /** @description Above 0.5 */
+            margin: string | null;
+            /** @description Of a price below what the provider takes */
+            name: string | null;
+            price: string | null;
+            cost: string | null;
+        };
+        /** @description An endpoint as the editor of prices shows it. */
+        PricedEndpoint: {
+            id: string;
+            /** @enum {string} */
+            origin: "builtin" | "file" | "database";
+            /** @description Position in the configuration */
+            where: string | null;
+            /** @description It is enabled */
+            on: boolean;
+            /** @description Of the catalog, of its last change in the database */
+            version: number | null;
+            provider: string;
+            model: string;
+            /** @description Of prices in dollars, as a fraction */
+            margin: string;
+            own_margin: boolean;
+            /** @description What a dollar costs with it, in rubles */
+            dollar: string;
+            /** @description Price list that the prices come from; database-N is from version N of the catalog */
+            list: string;
+            prices: components["schemas"]["PriceLine"][];
+            /** @description Null: the draft leaves it as it is */
+            drafted: components["schemas"]["Drafted"] | null;
+            /** @description Of the last seven days */
+            calls: number;
+            /** @description From them, in rubles */
+            revenue: string;
+        };
+        /** @description A page of endpoints, and what holds for all of them. */
+        PricedEndpoints: {
+            rate: components["schemas"]["RateInForce"];
+            data: components["schemas"]["PricedEndpoint"][];
+            /** @description Value of after for the next page */
+            next: string | null;
+        };
         /** @description How old the dollar prices of built-in models are. */
         PricesAge: {
             /**
@@ -9347,6 +9639,29 @@ export interface components {
             /** @description Authority vouches for the server's certificate, and this machine does not trust it. Trust it only if its fingerprint is the one that the provider publishes. */
             authority: components["schemas"]["Authority"] | null;
         };
+        Publish: {
+            /** @description Of the draft */
+            version: number;
+            /**
+             * Format: date-time
+             * @description When it takes effect on all nodes, not in the past; without it, at once
+             */
+            at?: string | null;
+            /** @description Prices are meant that the draft asks about */
+            sure?: boolean;
+        };
+        /** @description What a publication changes of an endpoint. */
+        PublishedEndpoint: {
+            id: string;
+            set: {
+                [key: string]: unknown;
+            } | null;
+            unset: string[];
+            /** @description The database's row before the publication; null for none, and while it is scheduled */
+            before: {
+                [key: string]: unknown;
+            } | null;
+        };
         /** @description Something as it is after it was put. */
         PutAdminEndpoint: {
             /**
@@ -9373,6 +9688,18 @@ export interface components {
              */
             result: "created" | "changed" | "unchanged";
             data: components["schemas"]["RateInForce"];
+        };
+        Raise: {
+            /** @description By how much prices change, such as 10 or -5 */
+            percent: string;
+            /** @description Ids; without them all that are in use */
+            endpoints?: string[] | null;
+            /** @description Only endpoints of the provider of this id */
+            provider?: string | null;
+            /** @description Only endpoints whose id contains this */
+            q?: string | null;
+            /** @description Of the draft; 0 where there is none */
+            version?: number;
         };
         /** @description A model of a ranking. */
         RankedModel: {
@@ -19053,6 +19380,401 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Now"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminPrices: {
+        parameters: {
+            query?: {
+                /** @description Only endpoints whose id contains this */
+                q?: string;
+                /** @description Only endpoints of the provider of this id */
+                provider?: string;
+                origin?: "builtin" | "file" | "database";
+                /** @description Only those that the draft changes */
+                changed?: boolean;
+                /** @description Next of the page before */
+                after?: string;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints by id */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PricedEndpoints"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPriceDraft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft, or null */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    discardPriceDraft: {
+        parameters: {
+            query?: {
+                /** @description Of the draft; 0 where there is none */
+                version?: number;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is discarded */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    leaveOutOfPriceDraft: {
+        parameters: {
+            query?: {
+                /** @description Of the draft */
+                version?: number;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft, or null when it changes nothing any more */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    editPriceDraft: {
+        parameters: {
+            query?: {
+                /** @description Of the draft; 0 where there is none */
+                version?: number;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "margin": "0.2"
+                 *     }
+                 */
+                "application/json": components["schemas"]["EndpointChange"];
+            };
+        };
+        responses: {
+            /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    raisePrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "percent": "10"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Raise"];
+            };
+        };
+        responses: {
+            /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    publishPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "version": 1
+                 *     }
+                 */
+                "application/json": components["schemas"]["Publish"];
+            };
+        };
+        responses: {
+            /** @description The publication */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PricePublication"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listPricePublications: {
+        parameters: {
+            query?: {
+                /** @description Next of the page before */
+                before?: number;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The publications */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PricePublications"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    cancelPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the publication */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The publication */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PricePublication"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    revertPrices: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the publication */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
                 };
             };
             400: components["responses"]["Error"];

@@ -68,6 +68,18 @@ const messages = {
   savedN: { one: '{n} call was saved by failover', other: '{n} calls were saved by failover' },
   failedN: { one: '{n} request failed for clients', other: '{n} requests failed for clients' },
   failedNone: 'none failed for clients',
+  event_publication: {
+    one: '{actor} published new prices of {n} endpoint.',
+    other: '{actor} published new prices of {n} endpoints.',
+  },
+  event_scheduled: {
+    one: '{actor} scheduled new prices of {n} endpoint.',
+    other: '{actor} scheduled new prices of {n} endpoints.',
+  },
+  event_cancelled: {
+    one: '{actor} cancelled the scheduled prices of {n} endpoint.',
+    other: '{actor} cancelled the scheduled prices of {n} endpoints.',
+  },
   event_prices: '{actor} put the price list {after} into use.',
   event_pricesProgram: '{actor} put the price list of the program into use.',
   event_rate: '{actor} set a dollar to {after} ₽.',

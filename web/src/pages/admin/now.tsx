@@ -354,6 +354,12 @@ function Events({ events }: { events: readonly Event[] }) {
           : t('event_rate', { actor, after: e.after })
     }
     switch (e.action) {
+      case 'prices.publish':
+        return t('event_publication', { actor, n: Number(e.after) })
+      case 'prices.schedule':
+        return t('event_scheduled', { actor, n: Number(e.after) })
+      case 'prices.cancel':
+        return t('event_cancelled', { actor, n: Number(e.after) })
       case 'catalog.add':
         return t('event_add', { actor, id })
       case 'catalog.remove':

@@ -1,0 +1,161 @@
+package edit
+
+import (
+	"cmp"
+	"context"
+	"math/big"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// PriceChange is a price that a draft changes.
+type PriceChange struct {
+	Endpoint, Name, Per string
+	Old, New            money.Price
+}
+
+// The kinds of questions.
+const (
+	DoubtfulMargin = "margin"     // above 50 %, which is often meant as something else
+	BelowCost      = "below_cost" // the provider takes more
+)
+
+// Question is a price that is asked about before it is published.
+type Question struct {
+	Kind, Endpoint string
+	Margin         string // of a doubtful margin
+	Name           string // of a price below cost
+	Price, Cost    money.Price
+}
+
+// Preview is what a draft would change.
+type Preview struct {
+	Before, After *Built
+	Changes       []PriceChange // by endpoint
+	Questions     []Question
+}
+
+// Preview computes what a draft changes in the present catalog.
+func (e *Editor) Preview(ctx context.Context, d *Draft) (*Preview, error) {
+	s, err := e.store.CatalogState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return e.preview(&s, d)
+}
+
+func (e *Editor) preview(s *State, d *Draft) (*Preview, error) {
+	after := s.edited(d, s.Version+1, e.now())
+	p := &Preview{}
+	var err error
+	if p.Before, err = e.builder.BuildCatalog(s, false); err != nil {
+		return nil, err
+	}
+	if p.After, err = e.builder.BuildCatalog(&after, false); err != nil {
+		return nil, err
+	}
+	for i := range d.Edits {
+		was, is := p.Before.Endpoint(d.Edits[i].ID), p.After.Endpoint(d.Edits[i].ID)
+		if was == nil || is == nil {
+			continue
+		}
+		p.Changes = append(p.Changes, changes(was, is)...)
+		p.Questions = append(p.Questions, p.questions(was, is)...)
+	}
+	return p, nil
+}
+
+func changes(was, is *EndpointView) []PriceChange {
+	var out []PriceChange
+	old, now := was.Pricing.Lines(), is.Pricing.Lines()
+	for _, l := range now {
+		if before := lineNamed(old, l.Name); before.Price != l.Price {
+			out = append(out, PriceChange{is.ID, l.Name, l.Per, before.Price, l.Price})
+		}
+	}
+	for _, l := range old {
+		if after := lineNamed(now, l.Name); !after.Price.Set {
+			out = append(out, PriceChange{is.ID, l.Name, l.Per, l.Price, money.Price{}})
+		}
+	}
+	return out
+}
+
+// lineNamed is the price of that name, not set without one.
+func lineNamed(lines []catalog.PriceLine, name string) catalog.PriceLine {
+	for _, l := range lines {
+		if l.Name == name {
+			return l
+		}
+	}
+	return catalog.PriceLine{}
+}
+
+func (p *Preview) questions(was, is *EndpointView) []Question {
+	var out []Question
+	margin := func(v *EndpointView) string { return specOf(v)["margin"] }
+	if m, ok := new(big.Rat).SetString(cmp.Or(margin(is), "0")); ok && m.Cmp(big.NewRat(1, 2)) > 0 && margin(is) != margin(was) {
+		out = append(out, Question{Kind: DoubtfulMargin, Endpoint: is.ID, Margin: margin(is)})
+	}
+	costs := p.After.Costs(is)
+	old := was.Pricing.Lines()
+	for _, l := range is.Pricing.Lines() {
+		cost := lineNamed(costs, l.Name).Price
+		if cost.Set && l.Price.Nano < cost.Nano && lineNamed(old, l.Name).Price != l.Price {
+			out = append(out, Question{Kind: BelowCost, Endpoint: is.ID, Name: l.Name, Price: l.Price, Cost: cost})
+		}
+	}
+	return out
+}
+
+func specOf(v *EndpointView) Spec {
+	if v.Row == nil {
+		return nil
+	}
+	return v.Row.Spec
+}
+
+// Margin is the one that prices in dollars of an endpoint have: its own, or that of all.
+func (b *Built) Margin(v *EndpointView) (margin string, own bool) {
+	margin, own = specOf(v)["margin"]
+	if !own {
+		margin = b.Rate.Margin
+	}
+	return margin, own
+}
+
+// Dollar is what a dollar costs with a margin, in rubles, "" for a margin that is none.
+func (b *Built) Dollar(margin string) string {
+	r, err := b.Rate.With(margin)
+	if err != nil {
+		return ""
+	}
+	p, err := r.Each("1", 1)
+	if err != nil {
+		return ""
+	}
+	return p.String()
+}
+
+// Costs are what the provider takes for an endpoint in rubles, with the tax that its prices contain: what is known in dollars, without a
+// margin.
+func (b *Built) Costs(v *EndpointView) []catalog.PriceLine {
+	r, err := b.Rate.With("0")
+	if err != nil {
+		return nil
+	}
+	var out []catalog.PriceLine
+	for _, p := range []catalog.Pricing{v.Pricing, v.Listed} {
+		p, err := converted(p, r)
+		if err != nil {
+			return nil
+		}
+		for _, l := range p.Lines() {
+			if l.Price.Dollars != "" && !lineNamed(out, l.Name).Price.Set {
+				out = append(out, l)
+			}
+		}
+	}
+	return out
+}
