@@ -66,32 +66,33 @@ type Gateway struct {
 	dialer   *tunnel.Dialer         // by the ways of the configuration, which a reload changes
 	demoKey  atomic.Pointer[string] // shown to browsers on a demo's machine; nil: it is no demo
 
-	store    *store.Store
-	book     *ledger.Book
-	catalog  *catalog.Current
-	built    atomic.Pointer[edit.Built] // the same with its owners, for operators
-	live     *live
-	looks    *loop.Loop // of live, for changes
-	hints    *invalidate.Hearer
-	others   peers
-	absence  absence // of the database
-	health   *health.Registry
-	hours    *health.History
-	upstream *upstream.Client
-	named    *idempotency.Manager
-	history  *history.Manager
-	events   *webhook.Courier
-	videos   *video.Service
-	batches  *batch.Service
-	clock    func() time.Time
-	people   *auth.Manager
-	rankings *listing.Rankings
-	editor   *edit.Editor
-	console  *console.Console
-	mail     *mail.Sender // nil: no mail is sent
-	api      *httpapi.API
-	server   *httpserver.Server
-	admin    *http.Server
+	store      *store.Store
+	book       *ledger.Book
+	catalog    *catalog.Current
+	built      atomic.Pointer[edit.Built] // the same with its owners, for operators
+	live       *live
+	looks      *loop.Loop // of live, for changes
+	hints      *invalidate.Hearer
+	others     peers
+	absence    absence // of the database
+	health     *health.Registry
+	hours      *health.History
+	upstream   *upstream.Client
+	named      *idempotency.Manager
+	history    *history.Manager
+	events     *webhook.Courier
+	videos     *video.Service
+	batches    *batch.Service
+	clock      func() time.Time
+	people     *auth.Manager
+	rankings   *listing.Rankings
+	editor     *edit.Editor
+	console    *console.Console
+	bookChecks *console.BookChecks
+	mail       *mail.Sender // nil: no mail is sent
+	api        *httpapi.API
+	server     *httpserver.Server
+	admin      *http.Server
 
 	catalogPages *catalogapi.Pages
 
@@ -262,6 +263,13 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		g.looks.Wake() // what is scheduled may be due before it looks by itself
 	}).OnlyVariables(cfg.Sealing.KeyVariables)
 	g.console = g.makeConsole(metrics)
+	g.bookChecks = &console.BookChecks{
+		Node: g.book.Node(), Verify: g.book.Verify, Now: time.Now,
+		Mark: func(ctx context.Context) (string, error) { return g.store.Mark(ctx, store.MarkCheck) },
+		Swap: func(ctx context.Context, old, value string) (bool, error) {
+			return g.store.SwapMark(ctx, store.MarkCheck, old, value)
+		},
+	}
 	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
 	g.rankings = listing.NewRankings(g.catalog.Load, now, g.slog)

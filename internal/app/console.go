@@ -8,6 +8,7 @@ import (
 	"weir/internal/console"
 	"weir/internal/figures"
 	"weir/internal/httpapi"
+	"weir/internal/ledger"
 	"weir/internal/loop"
 	"weir/internal/store"
 )
@@ -15,9 +16,7 @@ import (
 // checkedBooks reads what the console checks in the background.
 type checkedBooks struct{ *store.Store }
 
-func (b checkedBooks) SumOfEntries(ctx context.Context) (entries int64, sum string, err error) {
-	return b.Ledger.SumOfEntries(ctx)
-}
+func (b checkedBooks) Totals(ctx context.Context) (ledger.Totals, error) { return b.Ledger.Totals(ctx) }
 
 func (b checkedBooks) VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error) {
 	return audit.Check(b.Accounts.AuditRows(ctx), noted)
@@ -67,6 +66,14 @@ func (g *Gateway) checkingBooks() *loop.Loop {
 		if err := g.console.CheckBooks(ctx); err != nil && ctx.Err() == nil {
 			g.slog.Warn("the books cannot be checked; it is tried again", "error", err)
 		}
+		return checkBooksEvery
+	})
+}
+
+// askedBookChecks returns a loop within which operators may have the books checked.
+func (g *Gateway) askedBookChecks() *loop.Loop {
+	return loop.New(0, func(ctx context.Context) time.Duration {
+		g.bookChecks.Run(ctx)
 		return checkBooksEvery
 	})
 }

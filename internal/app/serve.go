@@ -99,6 +99,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.keep(g.looks)
 	g.keep(g.sampling())
 	g.keep(g.checkingBooks())
+	g.keep(g.askedBookChecks())
 	g.keep(g.comparing())
 	if g.cfg.Store.DSN.Postgres() {
 		g.keep(g.absence.watching(g.slog, func(ctx context.Context) error {

@@ -16,6 +16,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/figures"
 	"weir/internal/health"
+	"weir/internal/ledger"
 	"weir/internal/rate"
 )
 
@@ -93,8 +94,8 @@ type Check struct {
 
 // Books are checked in the background.
 type Books interface {
-	// SumOfEntries counts the entries of the ledger and adds them up, in rubles.
-	SumOfEntries(ctx context.Context) (entries int64, sum string, err error)
+	// Totals adds up the entries of the ledger by kind of account.
+	Totals(ctx context.Context) (ledger.Totals, error)
 	// VerifyAudit walks the chain of the audit log, which must still have the noted row, and returns its last good row; see audit.Check.
 	VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error)
 }
@@ -120,6 +121,7 @@ type Console struct {
 	past   figures.Past
 	ledger atomic.Pointer[Check] // the last ones
 	chain  atomic.Pointer[Check]
+	totals atomic.Pointer[ledger.Totals]
 	ahead  atomic.Pointer[time.Duration]
 
 	mu     sync.Mutex
@@ -183,19 +185,28 @@ func (c *Console) MeasureClock(ctx context.Context) error {
 
 // CheckBooks finds out whether the ledger sums to zero and the audit log is whole. It reads all of both.
 func (c *Console) CheckBooks(ctx context.Context) error {
-	n, sum, err := c.Books.SumOfEntries(ctx)
+	totals, err := c.Books.Totals(ctx)
 	if err != nil {
 		return err
 	}
-	books := Check{Kind: LedgerCheck, OK: sum == "0", At: c.Now(), Value: float64(n)}
+	books := Check{Kind: LedgerCheck, OK: totals.Sum == "0", At: c.Now(), Value: float64(totals.Entries)}
 	if !books.OK {
-		books.Detail = fmt.Sprintf("The sum of all entries is %s rubles. Run: weir ledger verify", sum)
+		books.Detail = fmt.Sprintf("The sum of all entries is %s rubles. Run: weir ledger verify", totals.Sum)
 	}
 	if _, _, err = c.CheckAudit(ctx, audit.Mark{}); err != nil {
 		return err
 	}
+	c.totals.Store(&totals)
 	c.ledger.Store(&books)
 	return nil
+}
+
+// LedgerTotals are the sums of the ledger as they were found last, and when; nil before the first time.
+func (c *Console) LedgerTotals() (*ledger.Totals, time.Time) {
+	if k := c.ledger.Load(); k != nil {
+		return c.totals.Load(), k.At
+	}
+	return nil, time.Time{}
 }
 
 // CheckAudit walks the whole audit log, which must still have the noted row. It returns the last good row. A log that was tampered with is no error: the check says

@@ -12,6 +12,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/figures"
 	"weir/internal/health"
+	"weir/internal/ledger"
 	"weir/internal/rate"
 )
 
@@ -21,9 +22,13 @@ type books struct {
 	err error
 }
 
-func (b *books) SumOfEntries(context.Context) (int64, string, error) { return 7, b.sum, nil }
+func (b *books) Totals(context.Context) (ledger.Totals, error) {
+	return ledger.Totals{Entries: 7, Sum: b.sum}, nil
+}
 
-func (b *books) VerifyAudit(context.Context, audit.Mark) (audit.Mark, error) { return audit.Mark{Seq: 3}, b.err }
+func (b *books) VerifyAudit(context.Context, audit.Mark) (audit.Mark, error) {
+	return audit.Mark{Seq: 3}, b.err
+}
 
 // bench is a node with a clock that stands.
 type bench struct {

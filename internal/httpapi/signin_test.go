@@ -243,6 +243,8 @@ var staleMay = map[string]string{
 	"PATCH /api/views/{id}":                  "filters of a page",
 	"DELETE /api/views/{id}":                 "filters of a page",
 	"POST /api/provider-keys/{id}/test":      "it changes nothing",
+	"POST /api/admin/ledger/check":           "it only reads",
+	"DELETE /api/admin/ledger/check":         "it only ends what reads",
 	"POST /api/admin/users/find":             "it only reads; the key that it is asked for is in its body",
 	"POST /api/admin/providers/{id}/test":    "it changes nothing",
 	"POST /api/admin/audit/verify":           "it only reads",

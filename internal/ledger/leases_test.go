@@ -168,7 +168,7 @@ func lend(t *testing.T, l *lending, nodes int) string {
 			t.Error(err)
 		}
 	}
-	if checks, _, err := l.store.Checks(context.Background(), ledger.Anchor{}); err != nil || !checks[0].OK {
+	if checks, _, err := l.store.Checks(context.Background(), ledger.Anchor{}, nil); err != nil || !checks[0].OK {
 		t.Errorf("the books: %v, %v", checks, err)
 	}
 	return report

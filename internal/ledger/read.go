@@ -55,6 +55,31 @@ type Entry struct {
 	At          int64  // Unix microseconds
 }
 
+// Totals are the sums of all entries.
+type Totals struct {
+	Entries int64
+	Sum     string // of all, in rubles: "0", or the books are wrong
+	Kinds   []TotalOf
+}
+
+// TotalOf is the sum of the entries of one kind of account.
+type TotalOf struct {
+	Account string // "wallet" and "refund" for all of them; else the account's name
+	Entries int64
+	Amount  string // rubles
+}
+
+// Transaction is what was posted at once: its entries sum to zero. One that settles calls has those of many; of such a one, Entries has the charge
+// that was asked for and the whole of the other side, and Others what the other calls were charged.
+type Transaction struct {
+	ID            int64
+	Kind, Ref     string
+	At            time.Time
+	Actor, Reason string
+	Entries       []Entry
+	Others        money.Nano
+}
+
 // Reader answers questions about the state of the store. The methods of Book flush before they ask it, so that the answers include
 // everything that this node has delivered.
 type Reader interface {

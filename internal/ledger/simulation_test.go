@@ -942,7 +942,7 @@ func (s *simulation) read() error {
 // invariants hold after each step, whatever is still on its way to the store.
 func (s *simulation) invariants() error {
 	s.lapse()
-	checks, _, err := s.store.Checks(context.Background(), ledger.Anchor{})
+	checks, _, err := s.store.Checks(context.Background(), ledger.Anchor{}, nil)
 	if err != nil {
 		return err
 	}

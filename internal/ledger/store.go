@@ -215,6 +215,7 @@ type Check struct {
 
 // Auditor recomputes everything from the rows.
 type Auditor interface {
-	// Checks also compares the chain of postings with a stored anchor, and returns where the chain ends now.
-	Checks(ctx context.Context, noted Anchor) ([]Check, Anchor, error)
+	// Checks also compares the chain of postings with a stored anchor, and returns where the chain ends now. done hears of each check as it
+	// ends; it may be nil.
+	Checks(ctx context.Context, noted Anchor, done func(Check)) ([]Check, Anchor, error)
 }

@@ -50,9 +50,13 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 // Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for records that are not applied yet.
 // It changes nothing, and may run while nodes are running. noted is an earlier anchor, or the zero one.
 func Verify(ctx context.Context, store Store, dir string, noted Anchor, now time.Time) (Report, error) {
+	return verify(ctx, store, dir, noted, now, nil)
+}
+
+func verify(ctx context.Context, store Store, dir string, noted Anchor, now time.Time, done func(Check)) (Report, error) {
 	r := Report{At: now}
 	var err error
-	if r.Checks, r.Chain, err = store.Checks(ctx, noted); err != nil {
+	if r.Checks, r.Chain, err = store.Checks(ctx, noted, done); err != nil {
 		return r, err
 	}
 	if dir == "" {
@@ -88,12 +92,12 @@ func journalCheck(ctx context.Context, store Store, dir string) (Check, error) {
 	return c, nil
 }
 
-// Verify is Verify after a flush, with a look at this node's open holds.
-func (b *Book) Verify(ctx context.Context) (Report, error) {
+// Verify is Verify after a flush, with a look at this node's open holds. done hears of each check of the store as it ends; it may be nil.
+func (b *Book) Verify(ctx context.Context, done func(Check)) (Report, error) {
 	if err := b.Flush(ctx); err != nil {
 		return Report{At: b.cfg.Now()}, err
 	}
-	r, err := Verify(ctx, b.store, b.cfg.Dir, Anchor{}, b.cfg.Now())
+	r, err := verify(ctx, b.store, b.cfg.Dir, Anchor{}, b.cfg.Now(), done)
 	if err != nil {
 		return r, err
 	}

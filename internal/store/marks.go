@@ -12,6 +12,7 @@ import (
 const (
 	MarkDemo  = "demo"  // its money is play money
 	MarkMoved = "moved" // it goes on in another database; the value is a sentence that names it
+	MarkCheck = "check" // the last check of the books that somebody asked for
 )
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.
@@ -44,4 +45,15 @@ func (s *Store) Used(ctx context.Context) (bool, error) {
 		}
 	}
 	return false, nil
+}
+
+// SwapMark marks a ledger if its mark is still that one, "" for none, and reports whether it did.
+func (s *Store) SwapMark(ctx context.Context, name, old, value string) (done bool, err error) {
+	var n int64
+	if old == "" {
+		n, err = s.db.Exec(ctx, `INSERT INTO marks (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING`, name, value)
+	} else {
+		n, err = s.db.Exec(ctx, `UPDATE marks SET value = $2 WHERE name = $1 AND value = $3`, name, value, old)
+	}
+	return n > 0, sqldb.Failure("store.SwapMark", err)
 }

@@ -677,7 +677,7 @@ func (s *Store) KeySpend(_ context.Context, key string) (k ledger.KeySpend, err 
 }
 
 // Checks is ledger.Auditor.Checks: entries sum to zero, projections are what the rows say, and each settled generation has one entry.
-func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.Anchor, error) {
+func (s *Store) Checks(context.Context, ledger.Anchor, func(ledger.Check)) ([]ledger.Check, ledger.Anchor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var wrong []string

@@ -20,19 +20,19 @@ import (
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
-func (s *Ledger) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
-	return s.ChecksBy(ctx, noted, 20_000)
+func (s *Ledger) Checks(ctx context.Context, noted ledger.Anchor, done func(ledger.Check)) (checks []ledger.Check, end ledger.Anchor, err error) {
+	return s.ChecksBy(ctx, noted, 20_000, done)
 }
 
 // ChecksBy is Checks that holds about so many calls and rows of a roll-up in memory at once. The result is the same for any number above 0.
-func (s *Ledger) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int) (checks []ledger.Check, end ledger.Anchor, err error) {
+func (s *Ledger) ChecksBy(ctx context.Context, noted ledger.Anchor, rows int, done func(ledger.Check)) (checks []ledger.Check, end ledger.Anchor, err error) {
 	guards, unknown := s.guards(ctx)
 	err = s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		z, err := sqldb.ReadZones(q.QueryContext(ctx, sqldb.ZonesAll)) //nolint:rowserrcheck // ReadZones asks for it
 		if err != nil {
 			return err
 		}
-		c := checker{ctx: ctx, tx: q, books: newBooks(), rows: rows, zones: z}
+		c := checker{ctx: ctx, tx: q, books: newBooks(), rows: rows, zones: z, done: done}
 		c.sweeps()
 		c.entries()
 		c.wallets()
@@ -64,6 +64,7 @@ type checker struct {
 	rows  int // how many are compared at once, about
 	zones sqldb.Zones
 	end   ledger.Anchor
+	done  func(ledger.Check) // hears of each check as it ends; nil: is not told
 }
 
 func (c *checker) add(name string, wrong []string, right string, args ...any) {
@@ -72,6 +73,9 @@ func (c *checker) add(name string, wrong []string, right string, args ...any) {
 		k.Detail = strings.Join(wrong, "; ")
 	}
 	c.checks = append(c.checks, k)
+	if c.done != nil && c.err == nil {
+		c.done(k)
+	}
 }
 
 func (c *checker) one(text string, to ...any) {
@@ -413,20 +417,35 @@ const checkSlots = `SELECT j.id FROM video_jobs j WHERE (j.ended = '') <> EXISTS
 
 const checkJobCount = `SELECT COUNT(*) FROM video_jobs`
 
-// SumOfEntries counts the entries of the ledger and adds them up, in rubles. It reads all of them, and no writer waits for it.
-func (s *Ledger) SumOfEntries(ctx context.Context) (entries int64, sum string, err error) {
+// Totals adds up all entries by kind of account. It reads all of them, and no writer waits for it.
+func (s *Ledger) Totals(ctx context.Context) (out ledger.Totals, err error) {
 	err = s.db.Walk(ctx, func(ctx context.Context, q *sql.Tx) error {
-		var rubles, nano int64 // apart: sums of nano-rubles may be past an integer on the way
-		if err := q.QueryRowContext(ctx, sumOfEntries).Scan(&entries, &rubles, &nano); err != nil {
+		rows, err := q.QueryContext(ctx, totalsOfEntries)
+		if err != nil {
 			return err
 		}
-		var all wide
-		all.n.Mul(big.NewInt(rubles), big.NewInt(1e9))
-		all.add(nano)
-		sum = all.String()
-		return nil
+		defer func() { _ = rows.Close() }()
+		var sum wide
+		for rows.Next() {
+			var kind string
+			var entries, rubles, nano int64 // apart: sums of nano-rubles may be past an integer on the way
+			if err := rows.Scan(&kind, &entries, &rubles, &nano); err != nil {
+				return err
+			}
+			var all wide
+			all.n.Mul(big.NewInt(rubles), big.NewInt(1e9))
+			all.add(nano)
+			sum.n.Add(&sum.n, &all.n)
+			out.Entries += entries
+			out.Kinds = append(out.Kinds, ledger.TotalOf{Account: kind, Entries: entries, Amount: all.String()})
+		}
+		out.Sum = sum.String()
+		return rows.Err()
 	})
-	return entries, sum, err
+	return out, err
 }
 
-const sumOfEntries = `SELECT COUNT(*), CAST(COALESCE(SUM(amount / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(amount % 1000000000), 0) AS BIGINT) FROM entries`
+// An account is its kind, but for those of wallets and refunds, of which there are many.
+const totalsOfEntries = `SELECT kind, COUNT(*), CAST(COALESCE(SUM(amount / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(amount % 1000000000), 0) AS BIGINT)
+	FROM (SELECT CASE WHEN substr(account, 1, 7) = 'wallet:' THEN 'wallet' WHEN substr(account, 1, 7) = 'refund:' THEN 'refund' ELSE account END AS kind, amount FROM entries) AS e
+	GROUP BY kind ORDER BY kind`

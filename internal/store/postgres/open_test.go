@@ -100,7 +100,7 @@ func TestInterruptedMigration(t *testing.T) {
 			cut++
 		}
 		s := openDSN(t, dsn)
-		checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{})
+		checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

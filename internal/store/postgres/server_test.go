@@ -189,7 +189,7 @@ func TestStatementTimeout(t *testing.T) {
 	}
 	checked := make(chan error, 1)
 	go func() {
-		_, _, err := s.Ledger.Checks(context.WithoutCancel(t.Context()), ledger.Anchor{})
+		_, _, err := s.Ledger.Checks(context.WithoutCancel(t.Context()), ledger.Anchor{}, nil)
 		checked <- err
 	}()
 	until(t, look, 1, waiting)
@@ -238,7 +238,7 @@ func TestServerReturns(t *testing.T) {
 		for _, ask := range []func() error{
 			func() error { _, err := s.Ledger.Borrow(t.Context(), borrow(w, 1)); return err },
 			func() error { _, err := s.Ledger.Balance(t.Context(), w); return err },
-			func() error { _, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}); return err },
+			func() error { _, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}, nil); return err },
 		} {
 			if err := ask(); !fault.Is(err, fault.StorageUnavailable) {
 				t.Errorf("%s: %v; want StorageUnavailable", name, err)

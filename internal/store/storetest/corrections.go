@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -416,6 +418,26 @@ func statement(t *testing.T, d *books) {
 		}
 		got = append(got, page...)
 		before = page[len(page)-1].Transaction
+	}
+	for what, wanted := range map[string]ledger.Movement{
+		"topup:9": top.Movement, top.Ref: top.Movement, strconv.FormatInt(top.Transaction, 10): top.Movement, ":a b": adjusted.Movement, "T-1": back.Movement,
+	} {
+		found, err := d.store.Ledger.Transaction(d.ctx, what)
+		if err != nil || found.ID != wanted.Transaction || len(found.Entries) != 2 || found.Entries[0].Amount+found.Entries[1].Amount != 0 || found.Others != 0 {
+			t.Errorf("%s: %+v, %v", what, found, err)
+		}
+	}
+	settled, err := d.store.Ledger.Transaction(d.ctx, c.Generation)
+	if err != nil || len(settled.Entries) != 2 || settled.Entries[0].Account != ledger.WalletAccount+w || settled.Entries[0].Amount != -5*ruble ||
+		settled.Entries[0].Amount+settled.Entries[1].Amount+settled.Others != 0 {
+		t.Errorf("%+v, %v", settled, err)
+	}
+	if whole, err := d.store.Ledger.Transaction(d.ctx, strconv.FormatInt(settled.ID, 10)); err != nil || len(whole.Entries) != 1 || whole.Entries[0].Amount+whole.Others != 0 {
+		t.Errorf("%+v, %v", whole, err)
+	}
+	for _, what := range []string{"", "0", "-5", "topup:", "gen-", "gen-1", "gen-0000000000-1", "'; --", strings.Repeat("9", 40), "nothing"} {
+		_, err := d.store.Ledger.Transaction(d.ctx, what)
+		wantFault(t, what, err, fault.NotFound, "")
 	}
 	want := []ledger.Movement{back.Movement, adjusted.Movement, top.Movement}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -785,7 +785,7 @@ func replay(t *testing.T, d *books) {
 	b := d.start(d.config(dir))
 	d.wantBalance(d.store.Ledger, w, 10*ruble, charged, 0)
 	d.balanced()
-	r, err := b.Verify(d.ctx)
+	r, err := b.Verify(d.ctx, nil)
 	if err != nil || !r.OK() {
 		t.Fatalf("%+v, %v", r, err)
 	}

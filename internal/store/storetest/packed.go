@@ -122,7 +122,7 @@ func allCalls(t *testing.T, s *store.Store, calls [][2]string) (all []*record.Ca
 		}
 		all = append(all, c)
 	}
-	checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{})
+	checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,12 +104,12 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 
 // sumOfEntries is 0 rubles, and no more when an entry was changed.
 func sumOfEntries(t *testing.T, b Books) {
-	if n, sum, err := b.Store.Ledger.SumOfEntries(t.Context()); err != nil || n == 0 || sum != "0" {
-		t.Errorf("%d entries sum to %s, %v", n, sum, err)
+	if totals, err := b.Store.Ledger.Totals(t.Context()); err != nil || totals.Entries == 0 || totals.Sum != "0" {
+		t.Errorf("%d entries sum to %s, %v", totals.Entries, totals.Sum, err)
 	}
 	b.undone(t, "UPDATE entries SET amount = amount - 1500000000 WHERE ref = 'settle:gen-1'", func() {
-		if _, sum, err := b.Store.Ledger.SumOfEntries(t.Context()); err != nil || sum != "-1.5" {
-			t.Errorf("after an entry was changed they sum to %s, %v", sum, err)
+		if totals, err := b.Store.Ledger.Totals(t.Context()); err != nil || totals.Sum != "-1.5" {
+			t.Errorf("after an entry was changed they sum to %s, %v", totals.Sum, err)
 		}
 	})
 }
@@ -371,7 +371,7 @@ func verifyFinds(t *testing.T, b Books, check string) {
 func sameBy(t *testing.T, s *store.Store, r ledger.Report, rows ...int) {
 	t.Helper()
 	for _, rows := range rows {
-		checks, _, err := s.Ledger.ChecksBy(t.Context(), ledger.Anchor{}, rows)
+		checks, _, err := s.Ledger.ChecksBy(t.Context(), ledger.Anchor{}, rows, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -116,6 +116,11 @@ export const listAllInvoices = /* @__PURE__ */ query('listAllInvoices', '/api/ad
 export const getAnyInvoice = /* @__PURE__ */ query('getAnyInvoice', '/api/admin/invoices/{id}')
 export const listAudit = /* @__PURE__ */ query('listAudit', '/api/admin/audit')
 export const getAuditFile = /* @__PURE__ */ query('getAuditFile', '/api/admin/audit/file')
+export const getAdminLedger = /* @__PURE__ */ query('getAdminLedger', '/api/admin/ledger')
+export const getLedgerTransaction = /* @__PURE__ */ query(
+  'getLedgerTransaction',
+  '/api/admin/ledger/transaction',
+)
 export const listAllJobs = /* @__PURE__ */ query('listAllJobs', '/api/admin/jobs')
 export const listSettings = /* @__PURE__ */ query('listSettings', '/api/admin/settings')
 export const getCatalog = /* @__PURE__ */ query('getCatalog', '/api/catalog')

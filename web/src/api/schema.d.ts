@@ -3808,6 +3808,95 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Sums of the books, their last check, and charges set aside; for operators */
+        get: operations["getAdminLedger"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/ledger/transaction": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was posted under a number, a reference, or the id of a call; for operators */
+        get: operations["getLedgerTransaction"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/ledger/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Recompute each balance, charge and sum from the entries; for operators
+         * @description One runs at a time, on whatever node. It reads the whole ledger, and no call waits for it.
+         */
+        post: operations["startBookCheck"];
+        /** Stop the check of the books that is under way; for operators */
+        delete: operations["stopBookCheck"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/ledger/aside/{id}/post": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Post a charge that was set aside */
+        post: operations["postSetAside"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/ledger/aside/{id}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Dismiss a charge that was set aside: it is never charged */
+        post: operations["dismissSetAside"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/jobs": {
         parameters: {
             query?: never;
@@ -6748,6 +6837,26 @@ export interface components {
             /** @description Of all that were asked for, whatever their state */
             counts: components["schemas"]["EndpointCount"];
         };
+        /** @description What the books say of themselves. */
+        AdminLedger: {
+            /** @description Of all entries, by kind of account; empty until the first look */
+            totals: components["schemas"]["LedgerTotal"][];
+            /** @description Of all entries, in rubles: "0", or the books are wrong */
+            sum: string | null;
+            /** @description That were added up */
+            entries: number;
+            /**
+             * Format: date-time
+             * @description When; each node looks once an hour
+             */
+            totals_at: string | null;
+            /** @description The last one, or the one that runs; null: there was none */
+            check: components["schemas"]["BookCheck"] | null;
+            /** @description Charges that could not be posted */
+            set_aside: components["schemas"]["SetAside"][];
+            /** @description What they would be, in rubles */
+            aside_cost: components["schemas"]["Decimal"];
+        };
         /** @description A provider as operators see it. */
         AdminProvider: {
             id: string;
@@ -6927,6 +7036,10 @@ export interface components {
             imported: boolean;
             actor: string;
         };
+        AsideDismissal: {
+            /** @description For the audit log */
+            reason?: string;
+        };
         /** @description Whether the audit log is whole: each row has the hash of the row before. */
         AuditChain: {
             ok: boolean;
@@ -7039,6 +7152,33 @@ export interface components {
             this_month: components["schemas"]["Decimal"];
             /** Format: date-time */
             consent_at: string;
+        };
+        /** @description Recomputes each balance, charge and sum from the entries. Calls go on meanwhile. */
+        BookCheck: {
+            node: string;
+            by: string;
+            /** Format: date-time */
+            began_at: string;
+            /**
+             * Format: date-time
+             * @description Null: it runs
+             */
+            ended_at: string | null;
+            /** @description Null while it runs, and of one that was not finished */
+            balanced: boolean | null;
+            /** @description Who ended it early */
+            stopped_by: string | null;
+            /** @description Why it could not be finished */
+            failed: string | null;
+            /** @description That have ended */
+            parts: components["schemas"]["BookCheckPart"][];
+        };
+        /** @description One part of a check of the books. */
+        BookCheckPart: {
+            name: string;
+            ok: boolean;
+            /** @description What was compared, or the first places that are wrong */
+            detail: string;
         };
         /** @description The organization that pays. */
         Buyer: {
@@ -8242,6 +8382,13 @@ export interface components {
             /** @description Cursor of the next page of calls */
             next: string | null;
         };
+        /** @description One line of the ledger. */
+        LedgerEntry: {
+            account: string;
+            ref: string;
+            /** @description Rubles; what leaves an account is negative */
+            amount: components["schemas"]["Decimal"];
+        };
         /** @description Money that is on hold. */
         LedgerHold: {
             /** @enum {string} */
@@ -8293,6 +8440,29 @@ export interface components {
             call?: string;
             reason?: string;
             actor?: string;
+        };
+        /** @description The sum of the entries of one kind of account. */
+        LedgerTotal: {
+            /** @description Wallet, refund, revenue, adjustment, or topup: and a source */
+            account: string;
+            entries: number;
+            /** @description Rubles */
+            amount: string;
+        };
+        /** @description What was posted at once. Its entries sum to zero, with what other calls were charged in it. */
+        LedgerTransaction: {
+            id: number;
+            /** @description Settle, topup, adjustment, refund */
+            kind: string;
+            ref: string;
+            /** Format: date-time */
+            at: string;
+            actor: string | null;
+            reason: string | null;
+            /** @description Of one that settles calls, the one that was asked for and the other side */
+            entries: components["schemas"]["LedgerEntry"][];
+            /** @description What other calls were charged in it, in rubles; null for other kinds */
+            others: components["schemas"]["Decimal"] | null;
         };
         /** @description What calls and refunds contain of one VAT; there is more than one if the VAT changed. Net and vat sum to gross. */
         LedgerVAT: {
@@ -9961,6 +10131,19 @@ export interface components {
             current: boolean;
             /** @description The person proved who they are in the last 10 minutes */
             fresh: boolean;
+        };
+        /** @description A charge that could not be posted, and waits for a decision. */
+        SetAside: {
+            id: number;
+            /** Format: date-time */
+            at: string;
+            node: string;
+            /** @description Null: its record could not be read */
+            generation: string | null;
+            wallet: string | null;
+            /** @description Rubles */
+            cost: components["schemas"]["Decimal"];
+            reason: string;
         };
         /** @description A setting of the node that answers, as it is in use. Secrets are not in it. */
         Setting: {
@@ -21628,6 +21811,214 @@ export interface operations {
                         data: components["schemas"]["AuditCheck"];
                     };
                 };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminLedger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The books */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminLedger"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getLedgerTransaction: {
+        parameters: {
+            query?: {
+                /** @description The number of a transaction, a reference, or the id of a call */
+                q?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The transaction with its entries */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["LedgerTransaction"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    startBookCheck: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The check, which goes on after the answer */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BookCheck"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    stopBookCheck: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It ends within a few seconds */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    postSetAside: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the charge */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is charged */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    dismissSetAside: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the charge */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "the account was deleted meanwhile"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AsideDismissal"];
+            };
+        };
+        responses: {
+            /** @description It is a loss */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];
