@@ -11,6 +11,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/loop"
 )
 
 // BookCheck is a check of the books that somebody asked for: the last one, or one that is under way.
@@ -136,47 +137,33 @@ func (c *BookChecks) Stop(ctx context.Context, by string) error {
 	return ctx.Err()
 }
 
-// run checks the books, and says between its parts how far it is. mine is the mark as it was written last.
+// run checks the books, and says every second how far it is. mine is the mark as it was written last.
 func (c *BookChecks) run(life context.Context, mine string, k BookCheck) {
 	ctx, stop := context.WithCancel(life)
 	defer stop()
-	parts, ended := make(chan ledger.Check, 64), make(chan error, 1)
-	c.running.Go(func() {
-		told := 0
-		report, err := c.Verify(ctx, func(part ledger.Check) {
-			told++
-			select {
-			case parts <- part:
-			case <-ctx.Done():
-			}
-		})
-		if err == nil && told < len(report.Checks) {
-			for _, part := range report.Checks[told:] { // of the journal and the holds of this node, of which the store knows nothing
-				parts <- part
-			}
-		}
-		close(parts)
-		ended <- err
-	})
-	tick := time.NewTicker(bookCheckEvery)
-	defer tick.Stop()
-	for open := true; open; {
-		select {
-		case part, more := <-parts:
-			if open = more; more {
-				k.Parts = append(k.Parts, part)
-			}
-		case <-tick.C:
-		}
-		if !open {
-			break
-		}
+	var mu sync.Mutex
+	signs := loop.New(bookCheckEvery, func(ctx context.Context) time.Duration {
+		mu.Lock()
+		defer mu.Unlock()
 		k.Seen = c.Now().UTC()
 		if mine = c.tell(ctx, mine, &k); k.Stopped != "" {
 			stop()
 		}
+		return bookCheckEvery
+	})
+	signs.Start()
+	known := 0
+	report, err := c.Verify(ctx, func(part ledger.Check) {
+		mu.Lock()
+		defer mu.Unlock()
+		known++
+		k.Parts = append(k.Parts, part)
+	})
+	signs.Stop()
+	if err == nil && known < len(report.Checks) {
+		k.Parts = append(k.Parts, report.Checks[known:]...) // of the journal and the holds of this node, of which the store knows nothing
 	}
-	err, now := <-ended, c.Now().UTC()
+	now := c.Now().UTC()
 	k.Ended = &now
 	switch {
 	case k.Stopped != "":
@@ -190,7 +177,7 @@ func (c *BookChecks) run(life context.Context, mine string, k BookCheck) {
 	c.tell(end, mine, &k)
 }
 
-// tell writes how far a check is, and takes over that somebody has stopped it. A database that is away is told at the next time.
+// tell writes how far a check is, and takes over that somebody has stopped it. A database that is away gets it the next time.
 func (c *BookChecks) tell(ctx context.Context, mine string, k *BookCheck) string {
 	next := written(k)
 	if done, err := c.Swap(ctx, mine, next); err != nil || done {
@@ -204,9 +191,7 @@ func (c *BookChecks) tell(ctx context.Context, mine string, k *BookCheck) string
 		k.Stopped = fmt.Sprintf("%s, by another check", k.By)
 		return mine
 	}
-	if k.Stopped = other.Stopped; k.Stopped == "" {
-		return text
-	}
+	k.Stopped = other.Stopped
 	next = written(k)
 	if done, err := c.Swap(ctx, text, next); err != nil || !done {
 		return text

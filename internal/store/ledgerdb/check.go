@@ -64,7 +64,7 @@ type checker struct {
 	rows  int // how many are compared at once, about
 	zones sqldb.Zones
 	end   ledger.Anchor
-	done  func(ledger.Check) // hears of each check as it ends; nil: is not told
+	done  func(ledger.Check) // hears of each check as it ends; may be nil
 }
 
 func (c *checker) add(name string, wrong []string, right string, args ...any) {
