@@ -20,7 +20,7 @@ import (
 
 type reconcileCmd struct {
 	location
-	File      string            `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file." type:"existingfile"`
+	File      string            `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file."`
 	Provider  string            `required:"" help:"Slug of the provider, as in weir catalog provider list." placeholder:"SLUG"`
 	Columns   map[string]string `help:"Names of the columns of a CSV file: date, model, id, requests, prompt_tokens, completion_tokens, cost. Several are separated by semicolons." placeholder:"date=Created;cost=Amount"`
 	Tolerance string            `help:"By how many dollars the cost of a call may differ." default:"0" placeholder:"DOLLARS"`

@@ -114,7 +114,7 @@ func auditRoutes(log AuditLog, c *console.Console) []operation.Operation {
 			Summary: "Who changed what, the newest first; for operators", Answer: "A page of the audit log, and whether the log is whole",
 		}, o.list),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/admin/audit/file", ID: "getAuditFile", Access: operation.Operating, Tag: "administration",
+			Method: "GET", Path: "/api/admin/audit/file", ID: "getAuditFile", Access: operation.Operating, Media: "text/csv", Tag: "administration",
 			Summary: "The audit log as a file; for operators", Answer: "The rows, the newest first", Description: "Rows have the hashes of their chain.",
 		}, o.file),
 		operation.Of(operation.Operation{

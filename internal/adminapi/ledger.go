@@ -127,7 +127,7 @@ type ledgerQuery struct {
 
 // AsideID names a charge that was set aside.
 type AsideID struct {
-	ID string `json:"-" path:"id" pattern:"^[0-9]{1,18}$"` // of the charge
+	ID string `json:"-" path:"id"` // number of the charge
 }
 
 type asideDismissal struct {

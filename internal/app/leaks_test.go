@@ -40,7 +40,7 @@ var canaries = map[string]canary{
 	"unknown field":     {text: "canary-field-bbbbbbbbbb"},
 	"query":             {text: "canary-query-cccccccccc"},
 	"answer":            {text: "canary-answer-dddddddddd"},
-	"upstream words":    {text: "canary upstream words eeeeeeeeee", client: true},
+	"upstream words":    {text: "canary upstream words eeeeeeeeee", client: true, records: true},
 	"upstream secret":   {text: "sk-canary-upstream-ffffffffff"},
 	"upstream bearer":   {text: "CanaryBearer-gggggggggg"},
 	"upstream page":     {text: "canary upstream page hhhhhhhhhh"},

@@ -22,6 +22,9 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 	found := 0
 	for _, page := range pages {
+		if filepath.Base(page) == "state.md" {
+			continue // its files are of another form
+		}
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)

@@ -115,7 +115,6 @@ export const listAllActs = /* @__PURE__ */ query('listAllActs', '/api/admin/acts
 export const listAllInvoices = /* @__PURE__ */ query('listAllInvoices', '/api/admin/invoices')
 export const getAnyInvoice = /* @__PURE__ */ query('getAnyInvoice', '/api/admin/invoices/{id}')
 export const listAudit = /* @__PURE__ */ query('listAudit', '/api/admin/audit')
-export const getAuditFile = /* @__PURE__ */ query('getAuditFile', '/api/admin/audit/file')
 export const getAdminLedger = /* @__PURE__ */ query('getAdminLedger', '/api/admin/ledger')
 export const getLedgerTransaction = /* @__PURE__ */ query(
   'getLedgerTransaction',

@@ -21767,10 +21767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        MediaType: string;
-                        Name: string;
-                    };
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Error"];
@@ -21963,7 +21960,7 @@ export interface operations {
                 "X-Weir"?: components["parameters"]["XWeir"];
             };
             path: {
-                /** @description Of the charge */
+                /** @description Number of the charge */
                 id: string;
             };
             cookie?: never;
@@ -21996,7 +21993,7 @@ export interface operations {
                 "X-Weir"?: components["parameters"]["XWeir"];
             };
             path: {
-                /** @description Of the charge */
+                /** @description Number of the charge */
                 id: string;
             };
             cookie?: never;
