@@ -18,7 +18,7 @@ export async function everyPage(weir) {
   return {
     /** For people who are signed in; those before /overview for everybody. */
     app: ['/models', '/models/compare?m=sim/chat,sim/echo', '/models/sim/anywhere', '/models/sim/video', '/rankings', '/status', '/unsubscribe', '/welcome', '/overview', '/activity', '/calls', `/calls/${call}`, '/money', '/money/top-up', '/money/invoices', '/jobs', `/jobs/${job}`, '/keys', `/keys/${key}`, '/presets', '/presets/tour',
-      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/audit', '/admin/calls', `/admin/calls/${call}`, '/admin/errors', '/admin/jobs', '/admin/endpoints', '/admin/settings', '/admin/people', `/admin/people/${person.id}`, '/admin/providers', '/admin/providers/openai'],
+      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/audit', '/admin/calls', `/admin/calls/${call}`, '/admin/errors', '/admin/jobs', '/admin/ledger', '/admin/endpoints', '/admin/settings', '/admin/people', `/admin/people/${person.id}`, '/admin/providers', '/admin/providers/openai'],
     /** The application of those who are not signed in, which is another document. */
     doors: ['/sign-in', '/sign-up', '/reset', '/invite', '/setup'],
     /** One page of each kind; every page of a kind has the same form. */

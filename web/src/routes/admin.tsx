@@ -58,6 +58,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/ledger',
+    load: () => import('../pages/admin/ledger'),
+    areas: ['admin', 'adminledger'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/jobs',
     load: () => import('../pages/admin/jobs'),
     areas: ['admin', 'adminjobs'],

@@ -45,6 +45,7 @@ export const paths = [
   '/admin/endpoints',
   '/admin/providers',
   '/admin/providers/$id',
+  '/admin/ledger',
   '/admin/jobs',
   '/admin/settings',
 ] as const

@@ -35,7 +35,9 @@ export const Link = forwardRef<HTMLAnchorElement, LinkProps>(function Link(
       />
     )
   }
-  const props = { to, search: search ?? {}, hash, replace, preload: 'intent', ref, ...rest }
+  // The router marks the page itself; the pages above it are marked by whoever wants that, with aria-current.
+  const activeOptions = { exact: true }
+  const props = { to, search: search ?? {}, hash, replace, preload: 'intent', activeOptions, ref, ...rest }
   return <RouterLink {...(props as unknown as Parameters<typeof RouterLink>[0])} />
 })
 
