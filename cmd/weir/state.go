@@ -77,7 +77,7 @@ func (c *stateExportCmd) Run(ctx context.Context) error {
 			continue
 		}
 		name := filepath.Join(c.To, k.Name+".yaml")
-		if err := os.WriteFile(name, text, 0o644); err != nil { //nolint:gosec // it has no secrets and is made to be shared
+		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return err
 		}
 		fmt.Println(name)
@@ -90,7 +90,7 @@ func (c *stateExportCmd) references() (map[string]string, error) {
 	if c.To == "-" {
 		return nil, nil
 	}
-	if err := os.MkdirAll(c.To, 0o755); err != nil { //nolint:gosec // likewise
+	if err := os.MkdirAll(c.To, 0o755); err != nil {
 		return nil, err
 	}
 	there, err := filepath.Glob(filepath.Join(c.To, "*.y*ml"))

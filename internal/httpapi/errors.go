@@ -141,7 +141,8 @@ func appendErrorCode(o *object, e *fault.Error) {
 
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *request) writeError(e *fault.Error) {
-	status, body := httpserver.Status(e), []byte(nil)
+	status := httpserver.Status(e)
+	var body []byte
 	switch envelope := x.envelope(); {
 	case envelope == messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)

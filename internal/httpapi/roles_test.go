@@ -15,9 +15,9 @@ import (
 
 // Who may use a route under /api/. A role that is not listed is refused before the route does anything.
 var (
-	everybody      = []apikey.Role{"", apikey.User, apikey.Operator, apikey.Administrator}
-	people         = everybody[1:]
-	operators      = everybody[2:]
+	everybody = []apikey.Role{"", apikey.User, apikey.Operator, apikey.Administrator}
+	people    = everybody[1:]
+	operators = everybody[2:]
 )
 
 // rolesInDescription are the roles that may use an operation, as the API's description says it: "GET /api/me".

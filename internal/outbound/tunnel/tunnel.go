@@ -122,7 +122,7 @@ func ask(conn net.Conn, way outbound.Proxy, address string) (status int, wants [
 	}
 	read := bufio.NewReader(io.LimitReader(conn, maxHead))
 	for range maxInformational {
-		resp, err := http.ReadResponse(read, &http.Request{Method: http.MethodConnect})
+		resp, err := http.ReadResponse(read, &http.Request{Method: http.MethodConnect}) //nolint:bodyclose // the body is the tunnel
 		if err != nil {
 			return 0, nil, err
 		}
