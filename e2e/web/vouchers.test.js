@@ -1,4 +1,4 @@
-// Codes of vouchers: made by the operator's command, redeemed on the page of the statement, which names them.
+// Codes of vouchers: made by the operator's command or in the browser, redeemed on the page of the statement, which names them.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { test } from 'node:test';
@@ -44,6 +44,35 @@ test('what is no code, unknown, withdrawn or used up says so at the field', asyn
   const [[code, , , batch]] = await make('10', '--note', 'withdrawn');
   await run('vouchers', 'revoke', batch);
   await again(code, 'This code was withdrawn');
+  await page.done();
+});
+
+test('an administrator makes vouchers in the browser, and ends them', async () => {
+  const page = await open(b, weir, { path: '/admin/people', signedIn: true });
+  await page.getByRole('link', { name: 'Vouchers' }).click();
+  await page.getByRole('button', { name: 'Make vouchers' }).click();
+  const window = page.getByRole('dialog');
+  await window.getByLabel('Each is worth').fill('12,5');
+  await window.getByLabel('How many codes').fill('2');
+  await window.getByText(/At most 25.₽ can be credited/).waitFor();
+  await window.getByRole('button', { name: 'Make them' }).click();
+  await window.locator('[aria-invalid=true]').waitFor();
+  await window.getByLabel('What they are for').fill('for the browser');
+  await window.getByRole('button', { name: 'Make them' }).click();
+  const codes = window.getByRole('list', { name: 'These codes are shown once' }).getByRole('listitem').filter({ hasText: /^\w{4}(-\w{4}){4}$/ });
+  await codes.first().waitFor();
+  assert.equal(await codes.count(), 2);
+  await window.getByRole('button', { name: 'Done' }).click();
+  const row = page.getByRole('table', { name: 'Vouchers' }).getByRole('row').filter({ hasText: 'for the browser' });
+  await row.getByText('0 of 2').waitFor();
+  await accessible(page, '/admin/vouchers');
+  await row.getByRole('button', { name: 'End' }).click();
+  await page.getByRole('alertdialog').getByText('2 redemptions that are still possible will not be').waitFor();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'End vouchers' }).click();
+  await row.getByText(/^ended/).waitFor();
+  await page.setViewportSize({ width: 360, height: 740 });
+  await page.getByText('for the browser').waitFor();
+  await fitsWidth(page);
   await page.done();
 });
 

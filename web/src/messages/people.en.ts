@@ -24,6 +24,8 @@ const messages = {
   role_operator: 'operator',
   role_administrator: 'administrator',
   more: 'More',
+  allCalls: 'All calls of 30 days',
+  vouchers: 'Vouchers',
   newest: 'Newest account first',
   nobody: 'Nobody yet',
   nobodyText: 'Invite the first person, or open sign-up in the settings.',

@@ -25,6 +25,8 @@ export default {
   role_operator: 'оператор',
   role_administrator: 'администратор',
   more: 'Ещё',
+  allCalls: 'Все вызовы за 30 дней',
+  vouchers: 'Ваучеры',
   newest: 'Сначала новые аккаунты',
   nobody: 'Пока никого',
   nobodyText: 'Пригласите первого человека или откройте регистрацию в настройках.',

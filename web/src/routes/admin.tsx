@@ -28,6 +28,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/vouchers',
+    load: () => import('../pages/admin/vouchers'),
+    areas: ['admin', 'vouchers'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/people',
     load: () => import('../pages/admin/people'),
     areas: ['admin', 'people', 'keys', 'calls'],

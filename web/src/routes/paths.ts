@@ -40,6 +40,7 @@ export const paths = [
   '/admin/calls',
   '/admin/calls/$id',
   '/admin/errors',
+  '/admin/vouchers',
   '/admin/people',
   '/admin/people/$id',
   '/admin/endpoints',

@@ -11,7 +11,7 @@ import { IconButton } from '../../ui/button'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
-import { Link, useGo, usePageSearch, type SearchShape } from '../../ui/link'
+import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Mark, Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
@@ -66,6 +66,7 @@ export default function People() {
   return (
     <Page>
       <PageHead title={t('title')} note={t('note')}>
+        <LinkButton to="/admin/vouchers">{t('vouchers')}</LinkButton>
         <Invite />
       </PageHead>
       <div className="flex flex-wrap items-start gap-2 pb-4">

@@ -9,7 +9,7 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Copy } from '../../ui/copy'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
-import { LinkButton, type Search } from '../../ui/link'
+import { Link, LinkButton, type Search } from '../../ui/link'
 import { Mark, Tag } from '../../ui/marks'
 import { Panel, Strip, useTitle } from '../../ui/page'
 import { Table } from '../../ui/table'
@@ -222,9 +222,9 @@ function Calls({ p, refund }: { p: Shape; refund: ((call: string) => void) | und
   }
   const model = (r: Call) => (
     <span className="block min-w-0 py-1">
-      <span translate="no" className="block break-words">
-        {r.model ?? r.model_asked}
-      </span>
+      <Link to={`/admin/calls/${r.id}`} className="block break-words text-ink no-underline hover:underline">
+        <span translate="no">{r.model ?? r.model_asked}</span>
+      </Link>
       <span className="flex items-center gap-1 text-label text-ink3">
         <code className="max-w-28 truncate md:max-xl:max-w-none">{r.id}</code>{' '}
         <Copy text={r.id} what={r.id} />
@@ -240,7 +240,15 @@ function Calls({ p, refund }: { p: Shape; refund: ((call: string) => void) | und
       </Button>
     )
   return (
-    <Panel flush title={t('calls')}>
+    <Panel
+      flush
+      title={t('calls')}
+      actions={
+        <LinkButton small look="quiet" to="/admin/calls" search={{ member: p.id, days: '30' }}>
+          {t('allCalls')}
+        </LinkButton>
+      }
+    >
       <Table<Call>
         caption={t('calls')}
         rows={p.calls}
