@@ -104,7 +104,11 @@ const (
 	dayBehind = 12 * time.Hour
 )
 
-// LastHourOfAll is report.Store.LastHourOfAll. It finds the last day by an index of few rows, and then the hour among those of that day.
+// fewAccounts is of how many accounts hours are looked for: hours of all accounts have no index by time. What more accounts have used on a day is
+// found soon without.
+const fewAccounts = 20
+
+// LastHourOfAll is report.Store.LastHourOfAll. It finds the last day by an index of few rows, and then the hour among those of its accounts.
 func (s *Ledger) LastHourOfAll(ctx context.Context, f report.Filter, from, before time.Time) (time.Time, error) {
 	if kept, err := s.KeptSince(ctx); err != nil {
 		return time.Time{}, err
@@ -133,12 +137,31 @@ func (s *Ledger) LastHourOfAll(ctx context.Context, f report.Filter, from, befor
 		if begin.Before(from) {
 			begin = report.Hour.Floor(from)
 		}
-		var hours sqldb.Conditions
-		hours.Add("hour >= ? AND hour < ?", begin.Unix(), end.Add(time.Second-time.Microsecond).Unix())
-		filter(&hours, &few, fullColumns)
-		var hour int64
-		if found, err = s.first(ctx, &hour, "SELECT hour FROM usage_hourly WHERE "+hours.Text.String()+" ORDER BY hour DESC LIMIT 1", hours.Args); found || err != nil {
-			return time.Unix(hour, 0).UTC(), err
+		var users sqldb.Conditions
+		users.Add("part = '" + byModel + "'")
+		users.Add("day = ?", last)
+		filter(&users, &few, groups[0].columns)
+		wallets, err := sqldb.List(ctx, s.db, "store.LastHourOfAll", func(row sqldb.Scanner) (w string, err error) { return w, row.Scan(&w) },
+			"SELECT DISTINCT wallet FROM usage_groups WHERE "+users.Text.String()+" LIMIT "+strconv.Itoa(fewAccounts+1), users.Args...)
+		if err != nil || len(wallets) > fewAccounts {
+			return report.Hour.Floor(end.Add(-time.Microsecond)), err
+		}
+		var latest int64
+		for _, wallet := range wallets {
+			var hours sqldb.Conditions
+			hours.Add("wallet = ?", wallet)
+			hours.Add("hour >= ? AND hour < ?", begin.Unix(), end.Add(time.Second-time.Microsecond).Unix())
+			filter(&hours, &few, fullColumns)
+			var hour int64
+			if found, err = s.first(ctx, &hour, "SELECT hour FROM usage_hourly WHERE "+hours.Text.String()+" ORDER BY hour DESC LIMIT 1", hours.Args); err != nil {
+				return time.Time{}, err
+			}
+			if found {
+				latest = max(latest, hour)
+			}
+		}
+		if latest > 0 {
+			return time.Unix(latest, 0).UTC(), nil
 		}
 		if before = begin; !before.After(from) {
 			return time.Time{}, nil
