@@ -35,6 +35,7 @@ func Everybody(t *testing.T, open Open) {
 	e := everybody{s: open(t, func() time.Time { return now }), now: now}
 	e.fill(t)
 	t.Run("lists", e.lists)
+	t.Run("sold", e.sold)
 	t.Run("requests", e.requests)
 	t.Run("failures", e.failures)
 	t.Run("names", e.names)
@@ -104,6 +105,26 @@ func (e *everybody) call(random *rand.Rand, i int) record.Call {
 }
 
 func (e *everybody) reporter() *report.Reporter { return report.New(e.s.Ledger, flushed{e.s.Ledger}) }
+
+// sold: what a stretch of hours has earned by endpoint is the sum of its calls.
+func (e *everybody) sold(t *testing.T) {
+	from, to := report.Hour.Floor(e.now.AddDate(0, 0, -2)), report.Hour.Floor(e.now.AddDate(0, 0, -1))
+	want := map[string]money.Nano{}
+	for i := range e.calls {
+		if c := &e.calls[i]; c.Endpoint != "" && c.Cost > 0 && !c.At.Before(from) && c.At.Before(to) {
+			want[c.Endpoint] += c.Cost
+		}
+	}
+	got, err := e.s.Ledger.SoldByEndpoint(t.Context(), from, to)
+	if err != nil || len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%v, want %v, %v", got, want, err)
+	}
+	for endpoint, revenue := range want {
+		if got[endpoint].Revenue != revenue {
+			t.Errorf("%s: %s, want %s", endpoint, got[endpoint].Revenue, revenue)
+		}
+	}
+}
 
 func (e *everybody) lists(t *testing.T) {
 	r := e.reporter()
