@@ -9,6 +9,7 @@ export const pages = [
   { name: 'admin-ledger', path: '/admin/ledger', signedIn: true },
   { name: 'admin-vouchers', path: '/admin/vouchers', signedIn: true },
   { name: 'admin-endpoints', path: '/admin/endpoints', signedIn: true },
+  { name: 'admin-catalog', path: '/admin/catalog', signedIn: true },
   { name: 'admin-settings', path: '/admin/settings', signedIn: true },
   { name: 'admin-people', path: '/admin/people', signedIn: true, act: async (page) => { await page.getByRole('row').nth(1).getByRole('link').click(); await page.waitForURL(/people\/usr_/); } },
   { name: 'admin-providers', path: '/admin/providers', signedIn: true },

@@ -6296,6 +6296,8 @@ export interface components {
             input?: ("text" | "image" | "audio" | "file" | "video")[] | null;
             output?: ("text" | "image" | "audio" | "file" | "video")[] | null;
             disabled?: boolean | null;
+            /** @description Of prices in dollars, as a fraction; null: that of all */
+            margin?: string | null;
             prices?: components["schemas"]["PriceInput"];
             price_usd?: components["schemas"]["PriceInput"];
             thresholds?: {

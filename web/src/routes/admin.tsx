@@ -52,6 +52,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/catalog',
+    load: () => import('../pages/admin/prices'),
+    areas: ['admin', 'adminprices'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/providers',
     load: () => import('../pages/admin/providers'),
     areas: ['admin', 'providers'],

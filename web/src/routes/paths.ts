@@ -44,6 +44,7 @@ export const paths = [
   '/admin/people',
   '/admin/people/$id',
   '/admin/endpoints',
+  '/admin/catalog',
   '/admin/providers',
   '/admin/providers/$id',
   '/admin/ledger',

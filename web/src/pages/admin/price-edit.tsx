@@ -1,0 +1,130 @@
+/** Margin and prices of one endpoint, into the draft. */
+import { useState } from 'react'
+import { useAction } from '../../api/action'
+import { patch, remove } from '../../api/client'
+import { useT } from '../../i18n'
+import { Button } from '../../ui/button'
+import { ErrorBox } from '../../ui/feedback'
+import { Field, Input } from '../../ui/field'
+import { Dialog } from '../../ui/overlay'
+import { toast } from '../../ui/toast'
+import { fraction, percents, renewPrices, type Line, type Row } from './price-data'
+import { amount } from './provider-data'
+import { LineName } from './price-row'
+
+type Given = { readonly [name: string]: string | undefined }
+/** The draft's own fields of the row. */
+const set = (row: Row) => (row.drafted?.set ?? {}) as { margin?: string; prices?: Given; price_usd?: Given }
+
+const start = (row: Row, l: Line) =>
+  (l.usd === null ? set(row).prices : set(row).price_usd)?.[l.name] ?? l.usd ?? l.draft ?? l.price
+
+/** A price with a limit, such as above 200000 tokens, is in a list of its own; it is changed with the command. */
+const plainName = (l: Line) => !l.name.includes(' ')
+
+export function EditPrices({ row, version, onClose }: { row: Row; version: number; onClose: () => void }) {
+  const t = useT('adminprices')
+  const c = useT('common')
+  const own = set(row).margin ?? (row.own_margin ? row.margin : undefined)
+  const first = own === undefined ? '' : percents(own)
+  const [margin, setMargin] = useState(first)
+  const [typed, setTyped] = useState<Given>({})
+  const path = { id: row.id }
+  // The database's prices take the place of the whole list: one that has limits is changed by its margin here.
+  const whole = row.prices.every(plainName) || row.list.startsWith('database-')
+  const lines = whole ? row.prices.filter(plainName) : []
+  const value = (l: Line) => typed[l.name] ?? start(row, l)
+  const changed = lines.some((l) => value(l) !== start(row, l))
+  const save = useAction(async () => {
+    const of = (usd: boolean) =>
+      Object.fromEntries(lines.filter((l) => (l.usd !== null) === usd).map((l) => [l.name, amount(value(l))]))
+    const [prices, price_usd] = [of(false), of(true)]
+    await patch('/api/admin/prices/draft/{id}', {
+      path,
+      query: version > 0 ? { version } : {}, // the API takes 0 for a wrong number
+      body: {
+        ...(margin === first ? {} : { margin: margin.trim() === '' ? null : fraction(amount(margin)) }),
+        ...(changed && Object.keys(prices).length > 0 ? { prices } : {}),
+        ...(changed && Object.keys(price_usd).length > 0 ? { price_usd } : {}),
+      },
+    })
+    await renewPrices()
+    toast(t('drafted'))
+    onClose()
+  })
+  const leave = useAction(async () => {
+    await remove('/api/admin/prices/draft/{id}', { path, query: { version } })
+    await renewPrices()
+    onClose()
+  })
+  const fields = (l: Line) => [`prices.${l.name}`, `price_usd.${l.name}`]
+  const error = save.except('margin', ...lines.flatMap(fields)) ?? leave.error
+  const inDollars = row.prices.some((l) => l.usd !== null)
+  return (
+    <Dialog
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={<span translate="no">{row.model}</span>}
+      description={t('editText', { provider: row.provider })}
+      footer={
+        <>
+          {row.drafted && (
+            <Button look="quiet" busy={leave.busy} onClick={() => leave.run()}>
+              {t('leaveOut')}
+            </Button>
+          )}
+          <Button
+            look="main"
+            type="submit"
+            form="edit-prices"
+            busy={save.busy}
+            disabled={margin === first && !changed}
+          >
+            {t('intoDraft')}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form id="edit-prices" onSubmit={save.submit} noValidate className="flex flex-col gap-4">
+        {inDollars && (
+          <Field label={t('marginField')} help={t('marginHelp')} error={save.at('margin')}>
+            <Input
+              value={margin}
+              onChange={(e) => setMargin(e.target.value)}
+              inputMode="decimal"
+              autoComplete="off"
+            />
+          </Field>
+        )}
+        {lines.map((l) => (
+          <Field
+            key={l.name}
+            label={
+              <>
+                <LineName line={l} />, {l.usd === null ? '₽' : '$'} /{' '}
+                {l.per !== '1000 tokens' ? (
+                  <span translate="no">{l.per}</span>
+                ) : (
+                  t(l.usd === null ? 'thousand' : 'million')
+                )}
+              </>
+            }
+            error={save.at(...fields(l))}
+          >
+            <Input
+              value={value(l)}
+              onChange={(e) => setTyped({ ...typed, [l.name]: e.target.value })}
+              inputMode="decimal"
+              autoComplete="off"
+            />
+          </Field>
+        ))}
+        {lines.length < row.prices.length && <p className="text-small text-ink3">{t('limited')}</p>}
+        {error !== null && <ErrorBox error={error} />}
+      </form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,131 @@
+/** The cells of an endpoint: its name, and its prices from the source to the customer. */
+import type { ReactNode } from 'react'
+import { decimal, money, percent, plain, round } from '../../format'
+import { useT } from '../../i18n'
+import { Icon } from '../../ui/icons'
+import { Tag } from '../../ui/marks'
+import { Money } from '../../ui/values'
+import { ofTokens, percents, shown, type Line, type Row } from './price-data'
+
+/** What a row shows: the two main prices, usually of tokens in and out. The others are in its window. */
+const main = (r: Row) => r.prices.slice(0, 2)
+
+export function Name({ r }: { r: Row }) {
+  const t = useT('adminprices')
+  return (
+    <span className="block min-w-0 py-1">
+      <span translate="no" className="font-medium break-all">
+        {r.model}
+      </span>{' '}
+      {r.drafted && <Tag tone="accent">{t('inDraft')}</Tag>}
+      {!r.on && <Tag>{t('off')}</Tag>}
+      <span className="flex items-center gap-1 text-label text-ink3">
+        <span translate="no">{r.provider}</span>
+        {r.origin === 'file' && (
+          <span
+            className="inline-flex min-w-0 items-center gap-1"
+            title={t('locked', { where: r.where ?? '' })}
+          >
+            <Icon name="shield" size={12} />
+            <span translate="no" className="break-all">
+              {r.where}
+            </span>
+          </span>
+        )}
+      </span>
+    </span>
+  )
+}
+
+/** The name of a price as people say it, where they do; else as the API has it. */
+export function LineName({ line }: { line: Line }) {
+  const t = useT('adminprices')
+  if (line.name === 'prompt' || line.name === 'completion') return <>{t(line.name)}</>
+  return <span translate="no">{line.name}</span>
+}
+
+/** After a price that is not of a million tokens: what it is for. */
+export function Unit({ line }: { line: Line }) {
+  return ofTokens(line) ? null : (
+    <span className="text-ink3" translate="no">
+      {' '}
+      / {line.per}
+    </span>
+  )
+}
+
+function Lines({ r, cell }: { r: Row; cell: (line: Line) => ReactNode }) {
+  return (
+    <>
+      {main(r).map((line) => (
+        <span key={line.name} className="block whitespace-nowrap tabular-nums">
+          {cell(line)}
+        </span>
+      ))}
+    </>
+  )
+}
+
+export function Source({ r }: { r: Row }) {
+  const t = useT('adminprices')
+  return (
+    <Lines
+      r={r}
+      cell={(l) =>
+        l.usd === null ? <span className="text-ink3">{t('inRubles')}</span> : <>{dollars(l.usd)}</>
+      }
+    />
+  )
+}
+const dollars = (usd: string) => money(usd, { sign: false, exact: true }) + ' $'
+
+/** A margin as what it does: what a dollar of the provider costs the customer. */
+export function Margin({ r }: { r: Row }) {
+  const t = useT('adminprices')
+  if (!r.prices.some((l) => l.usd !== null)) return <span className="text-ink3">{t('inRubles')}</span>
+  const now = r.drafted ?? r
+  return (
+    <span className="tabular-nums">
+      <span className={r.drafted && r.drafted.margin !== r.margin ? 'font-medium text-accent-ink' : ''}>
+        +{percent(Number(percents(now.margin)))}
+      </span>
+      <span className="block text-label whitespace-nowrap text-ink3">
+        {t('dollar', { rubles: plain(round(decimal(now.dollar)!, 4)) })}
+      </span>
+    </span>
+  )
+}
+
+export function Vat({ r }: { r: Row }) {
+  return <Lines r={r} cell={(l) => <Money value={shown(l, l.vat)} sign={false} className="text-ink2" />} />
+}
+
+/** What the customer pays; with a draft that changes it, both. */
+export function Pays({ r }: { r: Row }) {
+  const t = useT('adminprices')
+  const rest = r.prices.length - 2
+  return (
+    <>
+      <Lines
+        r={r}
+        cell={(l) => (
+          <>
+            <span className="text-label text-ink3">
+              <LineName line={l} />
+            </span>{' '}
+            {l.draft !== null && l.draft !== l.price ? (
+              <>
+                <Money value={shown(l, l.price)} sign={false} className="text-ink3 line-through" />{' '}
+                <Money value={shown(l, l.draft)} sign={false} className="font-medium text-accent-ink" />
+              </>
+            ) : (
+              <Money value={shown(l, l.price)} sign={false} className="font-medium" />
+            )}
+            <Unit line={l} />
+          </>
+        )}
+      />
+      {rest > 0 && <span className="block text-label text-ink3">{t('rest', { n: rest })}</span>}
+    </>
+  )
+}
