@@ -74,11 +74,11 @@ const mostChanges = 200
 
 type (
 	draftVersion struct {
-		Version int64 `json:"-" query:"version" most:"9007199254740992"` // of the draft; 0 where there is none
+		Version int64 `json:"-" query:"version" most:"9007199254740992"` // of the draft; without it, there is none
 	}
 	draftEdit struct {
 		ID      string        `json:"-" path:"id"`                               // of the endpoint, with its slashes encoded, such as hut%2Facme%2Ftiny
-		Version int64         `json:"-" query:"version" most:"9007199254740992"` // of the draft; 0 where there is none
+		Version int64         `json:"-" query:"version" most:"9007199254740992"` // of the draft; without it, there is none
 		Row     operation.Raw `json:"-" body:"EndpointChange"`
 	}
 	draftEndpoint struct {
@@ -90,7 +90,7 @@ type (
 		Endpoints []string `json:"endpoints,omitempty" null:"none"` // ids; without them all that are in use
 		Provider  string   `json:"provider,omitempty" null:"none"`  // only endpoints of the provider of this id
 		Search    string   `json:"q,omitempty" null:"none"`         // only endpoints whose id contains this
-		Version   int64    `json:"version,omitempty" minimum:"0"`   // of the draft; 0 where there is none
+		Version   int64    `json:"version,omitempty" minimum:"0"`   // of the draft; without it, there is none
 	}
 )
 

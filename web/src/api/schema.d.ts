@@ -9870,7 +9870,7 @@ export interface components {
             provider?: string | null;
             /** @description Only endpoints whose id contains this */
             q?: string | null;
-            /** @description Of the draft; 0 where there is none */
+            /** @description Of the draft; without it, there is none */
             version?: number;
         };
         /** @description A model of a ranking. */
@@ -19650,7 +19650,7 @@ export interface operations {
     discardPriceDraft: {
         parameters: {
             query?: {
-                /** @description Of the draft; 0 where there is none */
+                /** @description Of the draft; without it, there is none */
                 version?: number;
             };
             header?: {
@@ -19726,7 +19726,7 @@ export interface operations {
     editPriceDraft: {
         parameters: {
             query?: {
-                /** @description Of the draft; 0 where there is none */
+                /** @description Of the draft; without it, there is none */
                 version?: number;
             };
             header?: {
