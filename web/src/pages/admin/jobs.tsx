@@ -59,12 +59,14 @@ export default function Jobs() {
     <Page>
       <PageHead title={t('title')} note={t('note')} />
       <div className="flex flex-wrap items-center gap-3 pb-4">
-        <Segmented
-          value={chosen.kind}
-          onChange={(kind) => choose({ kind, state: 'open' })}
-          label={t('kind')}
-          options={kinds.map((k) => ({ value: k, label: labelOf(t(k), counts, k) }))}
-        />
+        <div className="max-w-full overflow-x-auto p-0.5">
+          <Segmented
+            value={chosen.kind}
+            onChange={(kind) => choose({ kind, state: 'open' })}
+            label={t('kind')}
+            options={kinds.map((k) => ({ value: k, label: labelOf(t(k), counts, k) }))}
+          />
+        </div>
         <Field label={t('state')} hideLabel>
           <Select
             value={chosen.state}
