@@ -62,3 +62,11 @@ func (r *Registry) cut(id string) (left time.Duration, cut bool) {
 	}
 	return left, cut
 }
+
+// InFlightLimit is how many attempts an endpoint may have at a time at one node, with its limit in the catalog or 0.
+func (r *Registry) InFlightLimit(own int64) int64 {
+	if own > 0 {
+		return own
+	}
+	return r.cfg.MaxInFlight
+}

@@ -2,8 +2,6 @@ package ledgerdb
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -85,17 +83,8 @@ func (s *Ledger) SearchAll(ctx context.Context, q report.Search, most int) (w re
 	if !chosen {
 		return w, nil
 	}
-	// Where the stretch ends, if it is a whole one.
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
-		var at int64
-		err := row.Scan(&at, &w.End.ID)
-		w.End.At = time.UnixMicro(at).UTC()
-		if errors.Is(err, sql.ErrNoRows) {
-			w.End, err = report.Place{}, nil
-		}
-		return err
-	}, "SELECT at, id"+look+"1 OFFSET "+strconv.Itoa(most-1), inner.Args...)
-	return w, sqldb.Failure("store.SearchAll", err)
+	w.End, err = s.stretchEnd(ctx, look, most, inner.Args)
+	return w, err
 }
 
 // How far the day of an account may be from that of UTC.

@@ -257,17 +257,22 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 	if !chosen {
 		return w, nil
 	}
-	// Where the stretch ends, if it is a whole one.
+	w.End, err = s.stretchEnd(ctx, " "+look, most, inner.Args)
+	return w, err
+}
+
+// stretchEnd is the last of so many calls that a search looked at, and nowhere when there were fewer.
+func (s *Ledger) stretchEnd(ctx context.Context, look string, most int, args []any) (end report.Place, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) error {
 		var at int64
-		err := row.Scan(&at, &w.End.ID)
-		w.End.At = time.UnixMicro(at).UTC()
+		err := row.Scan(&at, &end.ID)
+		end.At = time.UnixMicro(at).UTC()
 		if errors.Is(err, sql.ErrNoRows) {
-			w.End, err = report.Place{}, nil
+			end, err = report.Place{}, nil
 		}
 		return err
-	}, "SELECT at, id "+look+"1 OFFSET "+strconv.Itoa(most-1), inner.Args...)
-	return w, sqldb.Failure("store.SearchCalls", err)
+	}, "SELECT at, id"+look+"1 OFFSET "+strconv.Itoa(most-1), args...)
+	return end, sqldb.Failure("store.stretchEnd", err)
 }
 
 // LastHour is report.Store.LastHour.
