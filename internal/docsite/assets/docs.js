@@ -21,7 +21,11 @@ theme.addEventListener('click', () => {
 
 const language = document.getElementById('language')
 language.hidden = false
-language.addEventListener('click', () => { cookie('weir_lang', language.value); location.reload() })
+language.addEventListener('click', () => {
+  cookie('weir_lang', language.value)
+  // A browser writes cookies on the side, and a reload may overtake it. Reading one waits for what was written.
+  if (document.cookie !== '') location.reload()
+})
 
 const said = document.createElement('span')
 said.className = 'hidden'
