@@ -114,6 +114,8 @@ type catalogCmd struct {
 
 	Provider providerCmd       `cmd:"" help:"List, add, change and remove providers at run time."`
 	Endpoint endpointCmd       `cmd:"" aliases:"offer" help:"List, add, change and remove endpoints and their prices at run time."`
+	Alias    aliasCmd          `cmd:"" help:"List, set and remove other names of models."`
+	Order    orderCmd          `cmd:"" help:"Show and say which endpoints of a model are tried first, for everybody."`
 	History  catalogHistoryCmd `cmd:"" help:"List the changes that were made at run time."`
 }
 

@@ -272,7 +272,7 @@ func catalogRoutes(d Deps) []operation.Operation {
 			Method: "GET", Path: "/api/admin/catalog/history", ID: "getAdminHistory", Access: operation.Operating, Tag: "administration",
 			Summary: "List the changes at run time, newest first", Answer: "The changes",
 		}, o.history),
-	}, slices.Concat(providerRoutes(o), endpointRoutes(o), putRoutes(o))...)
+	}, slices.Concat(providerRoutes(o), endpointRoutes(o), putRoutes(o), besideRoutes(o))...)
 }
 
 func providerRoutes(o catalogOperations) []operation.Operation {

@@ -19,7 +19,10 @@ import (
 // Resources are what operators set, so that it can be kept as files; a kind comes after those that it needs. With empty Deps they say what kinds
 // there are, and how files say them.
 func Resources(d Deps) []resource.Source {
-	return []resource.Source{ratesKind(d.Editor), rowKind(d.Editor, edit.Provider), rowKind(d.Editor, edit.Endpoint)}
+	return []resource.Source{
+		ratesKind(d.Editor), rowKind(d.Editor, edit.Provider), rowKind(d.Editor, edit.Endpoint),
+		besideKind(d.Editor, edit.Alias, "aliases", "/api/admin/aliases/{id}"), besideKind(d.Editor, edit.Order, "orders", "/api/admin/orders/{id}"),
+	}
 }
 
 // currentRate is the id of the rate and margin, of which there is one.

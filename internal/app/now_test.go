@@ -60,8 +60,14 @@ type nowAnswer struct {
 // operatorOf is somebody who runs the gateway.
 func operatorOf(t *testing.T, gw *apptest.Gateway) *apptest.Account {
 	t.Helper()
+	return deskOf(t, gw, apikey.Operator)
+}
+
+// deskOf is a person of a role at the address for operators.
+func deskOf(t *testing.T, gw *apptest.Gateway, role apikey.Role) *apptest.Account {
+	t.Helper()
 	o := gw.NewOwner(t, 1, apikey.NewKey{})
-	if err := gw.Node.Admin().Users.SetRole(t.Context(), o.User, apikey.Operator, audit.Actor{Name: "test"}); err != nil {
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), o.User, role, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
 	return &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: o.Pages.Key}

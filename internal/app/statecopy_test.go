@@ -39,7 +39,7 @@ func ledgerState(t *testing.T) resource.Gateway {
 
 // catalogDrawn is some catalog that is valid: providers, and endpoints with prices.
 func catalogDrawn(t *rapid.T) []resource.Set {
-	sets := []resource.Set{{Kind: *kindNamed("rates")}, {Kind: *kindNamed("providers")}, {Kind: *kindNamed("endpoints")}}
+	sets := []resource.Set{{Kind: *kindNamed("rates")}, {Kind: *kindNamed("providers")}, {Kind: *kindNamed("endpoints")}, {Kind: *kindNamed("aliases")}, {Kind: *kindNamed("orders")}}
 	sets[0].Items = []resource.Wanted{{ID: "current", Fields: resource.Fields{"rate": rapid.SampledFrom([]string{"81.50", "81.5", "90"}).Draw(t, "rate"), "margin": rapid.SampledFrom([]string{"0", "0.15"}).Draw(t, "margin")}}}
 	for i := range 2 {
 		if !rapid.Bool().Draw(t, "provider") {
@@ -67,6 +67,15 @@ func catalogDrawn(t *rapid.T) []resource.Set {
 				of["params"] = "tools,temperature"
 			}
 			sets[2].Items = append(sets[2].Items, resource.Wanted{ID: edit.EndpointID(of), Fields: resource.Fields(of)})
+		}
+	}
+	for i, e := range sets[2].Items {
+		if rapid.Bool().Draw(t, "another name") {
+			sets[3].Items = append(sets[3].Items, resource.Wanted{ID: fmt.Sprint("acme/old", i), Fields: resource.Fields{"model": e.Fields["model"]}})
+		}
+		model := e.Fields["model"]
+		if rapid.Bool().Draw(t, "order") && !slices.ContainsFunc(sets[4].Items, func(w resource.Wanted) bool { return w.ID == model }) {
+			sets[4].Items = append(sets[4].Items, resource.Wanted{ID: model, Fields: edit.OrderSpec([]edit.Preference{{Endpoint: e.ID, Place: 2, Weight: rapid.Int64Range(0, 3).Draw(t, "weight")}})})
 		}
 	}
 	return sets

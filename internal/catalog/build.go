@@ -80,6 +80,7 @@ type Offer struct {
 	Output        Modality // 0: the default of its type: Text, Image, Audio or Video
 	MaxN          int
 	MaxInFlight   int64 // 0: the node's default
+	Place, Weight int64 // see Endpoint
 	ImplicitCache bool
 	UpdatedAt     time.Time
 	Retires       time.Time // day from which the provider does not serve it; zero: none is known
@@ -136,6 +137,9 @@ func Build(d Declared) (*Snapshot, error) {
 			b.snap.aliases[old] = m
 		}
 	}
+	for m, names := range b.snap.Aliases() {
+		m.Names = names
+	}
 	b.snap.retired = map[string]time.Time{}
 	for slug, day := range d.Retired {
 		if m := b.snap.models[slug]; m == nil || len(m.Endpoints) == 0 {
@@ -145,6 +149,11 @@ func Build(d Declared) (*Snapshot, error) {
 	for old, slug := range d.Aliases {
 		if day, ok := b.snap.retired[slug]; ok {
 			b.snap.retired[old] = day
+		}
+	}
+	for old, m := range b.snap.aliases {
+		if len(m.Endpoints) > 0 {
+			delete(b.snap.retired, old) // its successor answers
 		}
 	}
 	b.finish()
@@ -303,7 +312,7 @@ func (b *builder) offer(o *Offer) {
 	ep := &Endpoint{
 		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, UpstreamModel: o.UpstreamModel, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
-		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt, Retires: o.Retires,
+		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, Place: o.Place, Weight: o.Weight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt, Retires: o.Retires,
 	}
 	if ep.UpstreamID == "" {
 		_, ep.UpstreamID, _ = strings.Cut(o.Model, "/")

@@ -308,6 +308,8 @@ type Endpoint struct {
 	Variant       string // "standard", "free", "thinking", "extended"
 	MaxN          int    // largest n it serves in one request; 0: any
 	MaxInFlight   int64  // attempts at a time on one node; 0: the node's default
+	Place         int64  // the operator's: lower ones come first; 0: after those that have one
+	Weight        int64  // the operator's: share of the first attempts among those of its place; 0: none
 	ImplicitCache bool
 	Retires       time.Time // day from which the provider does not serve it; zero: none is known
 	UpdatedAt     time.Time // of its prices, as far as anybody noted that
@@ -346,6 +348,7 @@ type Model struct {
 	KnownSince    time.Time // Created, or a day on which the model existed
 	ContextLength int64
 	Video         *VideoFacts // of video models, else nil
+	Names         []string    // other slugs that it answers to
 	Endpoints     []*Endpoint
 }
 

@@ -32,6 +32,10 @@ func version(s *Snapshot) string {
 				b.text(ep.UpstreamModel)
 			}
 			b.number(ep.ContextLength, ep.MaxCompletion, int64(ep.Params), int64(ep.Input), int64(ep.Output), int64(ep.MaxN), ep.MaxInFlight)
+			if ep.Place != 0 || ep.Weight != 0 {
+				b.text("order")
+				b.number(ep.Place, ep.Weight)
+			}
 			b.flags(ep.ImplicitCache)
 			if !reflect.ValueOf(ep.Facts).IsZero() {
 				b.text(fmt.Sprintf("%+v", ep.Facts))

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -30,18 +31,21 @@ func Matches(pattern, text string) bool {
 }
 
 // allowed reports whether each list has a pattern for a model, with the suffix asked for or without.
-func allowed(lists [][]string, slug string, variant catalog.Variant) bool {
+func allowed(lists [][]string, m *catalog.Model, variant catalog.Variant) bool {
 	for _, list := range lists {
-		if !matchesAny(list, slug, variant) {
+		if !matchesAny(list, m, variant) {
 			return false
 		}
 	}
 	return true
 }
 
-func matchesAny(list []string, slug string, variant catalog.Variant) bool {
+// matchesAny takes another name of the model only where it is written out: a list from before a model was renamed goes on to hold, and a star
+// lets in nothing that its author did not see.
+func matchesAny(list []string, m *catalog.Model, variant catalog.Variant) bool {
+	slug := m.Slug
 	for _, pattern := range list {
-		if Matches(pattern, slug) || variant != catalog.NoVariant && Matches(pattern, slug+":"+string(variant)) {
+		if Matches(pattern, slug) || slices.Contains(m.Names, pattern) || variant != catalog.NoVariant && Matches(pattern, slug+":"+string(variant)) {
 			return true
 		}
 	}

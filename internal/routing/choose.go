@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ const (
 	ReasonLatency    = "sort:latency"    // score: median seconds to first content
 	ReasonWeight     = "weight"          // drawn first; score: its share of the draw, 0 to 1
 	ReasonFallback   = "price"           // load balancing after the drawn one; score: price
+	ReasonPlace      = "place"           // load balancing, where the operator gave it a place; score: the place
 	ReasonFailing    = "failing"         // load balancing, an outage now; score: price
 	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
 	ReasonSticky     = "sticky"          // it served the conversation before and has it in its cache; score: price
@@ -440,12 +442,16 @@ func byPrice(a, b *candidate) int {
 // rubles is the price for display.
 func (c *candidate) rubles() float64 { return float64(c.price) / float64(money.Ruble) }
 
-// balance is the default order: stable endpoints before failing ones, each part by price, and one of the stable ones drawn to the
-// front with a chance in proportion to 1/price². The draw leaves out what would be moved to the end again anyway, when it can.
+// balance is the default order: stable endpoints before failing ones, each part by the operator's places and then by price, and one of the
+// stable ones of the first place drawn to the front with a chance in proportion to its weight, which is 1/price² unless an operator set
+// another. The draw leaves out what would be moved to the end again anyway, when it can.
 func (p *planner) balance(group []*candidate) {
 	unstable := func(c *candidate) bool { return c.health.Failing || c.health.CoolDown || c.health.Ejected }
 	slices.SortStableFunc(group, func(a, b *candidate) int {
 		if d := falseFirst(unstable(a), unstable(b)); d != 0 {
+			return d
+		}
+		if d := cmp.Compare(placeOf(a), placeOf(b)); d != 0 {
 			return d
 		}
 		return byPrice(a, b)
@@ -453,6 +459,9 @@ func (p *planner) balance(group []*candidate) {
 	stable, prompt := 0, 0
 	for _, c := range group {
 		c.reason, c.score = ReasonFallback, c.rubles()
+		if c.ep.Place > 0 {
+			c.reason, c.score = ReasonPlace, float64(c.ep.Place)
+		}
 		switch {
 		case unstable(c):
 			c.reason = ReasonFailing
@@ -466,8 +475,13 @@ func (p *planner) balance(group []*candidate) {
 	if stable == 0 || p.stick(group[:stable]) {
 		return
 	}
-	p.draw(group[:stable], func(c *candidate) bool { return prompt == 0 || !c.late })
+	inTime := func(c *candidate) bool { return prompt == 0 || !c.late }
+	first := group[slices.IndexFunc(group[:stable], inTime)]
+	p.draw(group[:stable], func(c *candidate) bool { return inTime(c) && c.ep.Place == first.ep.Place })
 }
+
+// placeOf is the operator's place of an endpoint; those without one come after all others.
+func placeOf(c *candidate) int64 { return cmp.Or(c.ep.Place, math.MaxInt64) }
 
 // stick moves the preferred candidate to the front, unless it would be moved to the end again.
 func (p *planner) stick(group []*candidate) bool {
@@ -487,6 +501,7 @@ func (p *planner) stick(group []*candidate) bool {
 
 // draw moves one of the candidates to the front. They come sorted by price.
 func (p *planner) draw(group []*candidate, eligible func(*candidate) bool) {
+	weighted := slices.ContainsFunc(group, func(c *candidate) bool { return c.ep.Weight > 0 && eligible(c) })
 	least := int64(0) // cheapest price that is not zero
 	for _, c := range group {
 		if c.price > 0 && eligible(c) {
@@ -499,6 +514,8 @@ func (p *planner) draw(group []*candidate, eligible func(*candidate) bool) {
 		switch {
 		case !eligible(c):
 			return 0
+		case weighted:
+			return float64(max(c.ep.Weight, 1))
 		case least == 0:
 			return 1
 		case c.price == 0:

@@ -98,7 +98,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	switch {
 	case needs.Batch != (ep.Tier == catalog.BatchTier), needs.Batch && variant == catalog.Free, needs.Endpoint != "" && needs.Endpoint != ep.ID:
 		return TierFilter
-	case len(pref.Models) > 0 && !allowed(pref.Models, ep.Model.Slug, variant):
+	case len(pref.Models) > 0 && !allowed(pref.Models, ep.Model, variant):
 		return AllowedModels
 	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
 		return Only

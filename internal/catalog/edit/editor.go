@@ -134,6 +134,9 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 			return nil, unknownField(c.Kind, name)
 		}
 	}
+	if c.Kind.beside() && c.Remove {
+		return e.removeBeside(ctx, &c, by)
+	}
 	var built *Built
 	err := e.commit(ctx, func(s *State) (commit *Commit, err error) {
 		if err := c.holds(c.Kind, c.ID, s.Row(c.Kind, c.ID)); err != nil {

@@ -44,6 +44,9 @@ func (e *Editor) Put(ctx context.Context, p Put, by audit.Actor) (built *Built, 
 	if err = e.acceptable(p.Kind, p.Set); err != nil {
 		return nil, "", err
 	}
+	if p.Kind.beside() {
+		return e.putBeside(ctx, &p, by)
+	}
 	err = e.commit(ctx, func(s *State) (*Commit, error) {
 		old := s.Row(p.Kind, p.ID)
 		if err := p.holds(p.Kind, p.ID, old); err != nil {

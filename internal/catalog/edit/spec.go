@@ -26,6 +26,8 @@ const (
 	Absence   Kind = "absence" // of an endpoint, a model or a provider: it is out of service
 	// Publication is prices of endpoints that were changed together: a draft that was published.
 	Publication Kind = "publication"
+	Alias       Kind = "alias" // another name of a model
+	Order       Kind = "order" // who serves a model first
 )
 
 // Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in
@@ -120,7 +122,7 @@ func fields(of reflect.Type, index map[string]int, declare func(name string, t T
 
 // Lists reports whether the values of that name are objects in a list, which a change replaces as a whole.
 func Lists(name string) bool {
-	return name == "thresholds" || name == "hours" || name == "images" || name == "video"
+	return name == "thresholds" || name == "hours" || name == "images" || name == "video" || name == "endpoints"
 }
 
 // FieldType is the type of a field, None when rows of that kind have no field of that name.
@@ -136,21 +138,32 @@ func FieldType(k Kind, name string) Type {
 		}
 		return None
 	}
-	if k == Absence {
+	fields := endpointFields
+	switch k {
+	case Absence:
 		return absenceFields[name]
+	case Alias:
+		return aliasFields[name]
+	case Order:
+		fields = orderFields
 	}
 	list, rest, nested := strings.Cut(name, ".")
 	if number, field, ok := strings.Cut(rest, "."); nested && ok && Lists(list) && isIndex(number) {
 		name = list + ".#." + field
 	}
-	return endpointFields[name]
+	return fields[name]
 }
 
 // IsGroup reports whether a name is that of a group of fields, so that it can be unset with all of them.
 func IsGroup(k Kind, name string) bool {
 	fields := endpointFields
-	if k == Provider {
+	switch k {
+	case Provider:
 		fields = providerFields
+	case Alias:
+		fields = aliasFields
+	case Order:
+		fields = orderFields
 	}
 	for field := range fields {
 		if strings.HasPrefix(field, name+".") {

@@ -114,6 +114,7 @@ type Built struct {
 	Endpoints []EndpointView // by id
 	Left      []string       // rows that were left out, in sentences for the log
 	Out       []Out          // what operators took out of service, by target; some of it may be back
+	Beside    []Row          // other names of models, and orders of their endpoints, by kind and id
 }
 
 // Build applies the state to the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
@@ -122,15 +123,17 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	if err := conflicts(b, s); err != nil {
 		return nil, err
 	}
-	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r, Out: s.out()}, on: map[string]bool{}}
+	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r, Out: s.out(), Beside: s.beside()}, on: map[string]bool{}}
 	if err := m.providers(); err != nil {
 		return nil, err
 	}
 	if err := m.endpoints(); err != nil {
 		return nil, err
 	}
+	m.prefer()
 	var err error
 	d := catalog.Declared{Models: slices.Clone(b.Models), PricesAsOf: b.PricesAsOf, KnownSince: b.KnownSince, Aliases: b.Aliases, Retired: b.Retired, Families: b.Families, AttemptBudget: b.AttemptBudget}
+	m.rename(&d)
 	for i := range m.out.Providers {
 		if m.out.Providers[i].On {
 			d.Providers = append(d.Providers, m.out.Providers[i].Provider)

@@ -102,6 +102,9 @@ export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/
 export const getAdminProvider = /* @__PURE__ */ query('getAdminProvider', '/api/admin/providers/{id}')
 export const listAdminEndpoints = /* @__PURE__ */ query('listAdminEndpoints', '/api/admin/endpoints')
 export const getAdminEndpoint = /* @__PURE__ */ query('getAdminEndpoint', '/api/admin/endpoints/{id}')
+export const listAliases = /* @__PURE__ */ query('listAliases', '/api/admin/aliases')
+export const listOrders = /* @__PURE__ */ query('listOrders', '/api/admin/orders')
+export const getOrder = /* @__PURE__ */ query('getOrder', '/api/admin/orders/{model}')
 export const listAbsences = /* @__PURE__ */ query('listAbsences', '/api/admin/absences')
 export const getAbsenceEffect = /* @__PURE__ */ query(
   'getAbsenceEffect',

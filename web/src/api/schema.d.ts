@@ -3373,6 +3373,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/aliases": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List other names of models that operators set */
+        get: operations["listAliases"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/aliases/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Have a model answer to another name, too
+         * @description A model that was renamed goes on to answer to its former name. Calls are recorded and charged as those of the model. A name that a model has itself is refused; a list of allowed models that spells the other name out lets the model in.
+         */
+        put: operations["putAlias"];
+        post?: never;
+        /** Remove another name of a model */
+        delete: operations["removeAlias"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/orders": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List models of which an operator has said who serves first */
+        get: operations["listOrders"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/orders/{model}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show who serves a model first */
+        get: operations["getOrder"];
+        /**
+         * Say who serves a model first, for everybody who does not say otherwise
+         * @description Endpoints with a lower place come first, those without one last. Within a place, weights share the first attempts; where none is set, cheaper ones get more. Endpoints that fail come after those that do not, whatever their place. It holds for load balancing: `order` and `sort` of a request, a key or an account replace it, and a conversation stays where its prompt is cached. What the configuration file declares can be ordered, too.
+         */
+        put: operations["putOrder"];
+        post?: never;
+        /** Have prices decide again who serves a model first */
+        delete: operations["removeOrder"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/absences": {
         parameters: {
             query?: never;
@@ -3437,7 +3514,7 @@ export interface paths {
         };
         /**
          * List what operators have set of a kind
-         * @description Kinds: rates, providers, endpoints. This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.
+         * @description Kinds: rates, providers, endpoints, aliases, orders. This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.
          */
         get: operations["listState"];
         put?: never;
@@ -6894,6 +6971,22 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description Another name of a model. */
+        Alias: {
+            /** @description The other name */
+            id: string;
+            /** @description The model that answers */
+            model: string;
+            /** @description False: a model has the name itself, or the model does not serve */
+            on: boolean;
+            version: number;
+            /** Format: date-time */
+            updated_at: string | null;
+        };
+        AliasPut: {
+            /** @description The model that answers */
+            model: string;
+        };
         /** @description An act as operators see it. */
         AnyAct: {
             id: string;
@@ -8564,6 +8657,13 @@ export interface components {
             /** @enum {string} */
             theme: "light" | "dark" | "system";
         };
+        /** @description Who serves a model first. */
+        ModelOrder: {
+            model: string;
+            /** @description Of the last change; null: prices decide */
+            version: number | null;
+            endpoints: components["schemas"]["OrderedEndpoint"][];
+        };
         /** @description How a model has been served by the hour. */
         ModelSeries: {
             model: string;
@@ -8930,6 +9030,30 @@ export interface components {
              * @description Which others made good, mostly
              */
             failed_attempts: number;
+        };
+        OrderPreference: {
+            /** @description Of the endpoint */
+            id: string;
+            /** @description Lower ones come first; 0 or left out: after those that have one */
+            place?: number | null;
+            /** @description Share of the first attempts among those of the same place */
+            weight?: number | null;
+        };
+        OrderPut: {
+            endpoints: components["schemas"]["OrderPreference"][];
+        };
+        /** @description An endpoint of a model with the operator's say in when it is tried. */
+        OrderedEndpoint: {
+            id: string;
+            provider: string;
+            /** @description It is enabled */
+            on: boolean;
+            /** @description Lower ones come first; 0: after those that have one */
+            place: number;
+            /** @description Share of the first attempts among those of the same place; 0: none is set */
+            weight: number;
+            /** Format: double */
+            calls_per_hour: number;
         };
         /** @description An account at a glance. */
         Overview: {
@@ -9851,6 +9975,24 @@ export interface components {
              */
             result: "created" | "changed" | "unchanged";
             data: components["schemas"]["AdminProvider"];
+        };
+        /** @description Something as it is after it was put. */
+        PutAlias: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["Alias"];
+        };
+        /** @description Something as it is after it was put. */
+        PutModelOrder: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["ModelOrder"];
         };
         /** @description Something as it is after it was put. */
         PutRateInForce: {
@@ -20633,6 +20775,319 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAliases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The names in their order */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Alias"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAlias: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description The other name, with its slash encoded, such as acme%2Fold
+                 * @example acme/old
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "mill/small"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AliasPut"];
+            };
+        };
+        responses: {
+            /** @description The name, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutAlias"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeAlias: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description The other name, with its slash encoded, such as acme%2Fold
+                 * @example acme/old
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is no name any more on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listOrders: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The models with their endpoints */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ModelOrder"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getOrder: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description With its slash encoded, such as acme%2Ftiny
+                 * @example acme/tiny
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its endpoints in the order in which they are tried while all are well, with their calls of the last two hours */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ModelOrder"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putOrder: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description With its slash encoded, such as acme%2Ftiny
+                 * @example acme/tiny
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "endpoints": [
+                 *         {
+                 *           "id": "hut/acme/tiny",
+                 *           "place": 1,
+                 *           "weight": 3
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrderPut"];
+            };
+        };
+        responses: {
+            /** @description The order, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutModelOrder"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeOrder: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description With its slash encoded, such as acme%2Ftiny
+                 * @example acme/tiny
+                 */
+                model: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The order is gone on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -14,6 +14,7 @@ const messages = {
   providers: 'Providers',
   endpoints: 'Endpoints',
   catalog: 'Models and prices',
+  order: 'Order and names',
   customers: 'Customers',
   people: 'People',
   sales: 'Sales',

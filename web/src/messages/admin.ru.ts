@@ -15,6 +15,7 @@ export default {
   providers: 'Провайдеры',
   endpoints: 'Точки',
   catalog: 'Модели и цены',
+  order: 'Порядок и имена',
   customers: 'Клиенты',
   people: 'Люди',
   sales: 'Продажи',

@@ -111,6 +111,7 @@ export default {
   'by_sort:throughput': 'скорости',
   'by_sort:latency': 'первому токену',
   by_weight: 'жребию по цене',
+  by_place: 'месту, заданному оператором',
   by_price: 'цене, после жребия',
   by_failing: 'цене, сейчас сбоит',
   'by_tier:priority': 'классу обслуживания',

@@ -58,6 +58,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/order',
+    load: () => import('../pages/admin/order'),
+    areas: ['admin', 'adminorder'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/providers',
     load: () => import('../pages/admin/providers'),
     areas: ['admin', 'providers'],

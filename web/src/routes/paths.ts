@@ -41,6 +41,7 @@ export const paths = [
   '/admin/calls/$id',
   '/admin/errors',
   '/admin/vouchers',
+  '/admin/order',
   '/admin/people',
   '/admin/people/$id',
   '/admin/endpoints',

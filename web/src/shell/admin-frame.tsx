@@ -33,6 +33,7 @@ const groups: readonly {
       { to: '/admin/providers', label: 'providers', icon: 'box' },
       { to: '/admin/endpoints', label: 'endpoints', icon: 'link' },
       { to: '/admin/catalog', label: 'catalog', icon: 'sliders' },
+      { to: '/admin/order', label: 'order', icon: 'list' },
     ],
   },
   {
