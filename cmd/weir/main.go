@@ -42,6 +42,7 @@ type commands struct {
 	Audit     auditCmd     `cmd:"" help:"Check the audit log."`
 	Catalog   catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Provider  providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
+	Setting   settingCmd   `cmd:"" help:"Change settings for a while, on all nodes."`
 	Service   serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
 	State     stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
 	Rate      rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`

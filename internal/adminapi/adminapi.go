@@ -44,6 +44,6 @@ func Operations(d Deps) []operation.Operation {
 		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Console),
+		auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Editor, d.Console),
 	)
 }

@@ -28,6 +28,7 @@ type Editor interface {
 	ByHand(ctx context.Context) (edit.ByHand, error)
 	DeclaredRate() rate.Declared
 	Absences
+	Overrides
 }
 
 // Ownership is who owns a provider or an endpoint, and whether it takes part.

@@ -2,8 +2,11 @@ package adminapi
 
 import (
 	"context"
+	"time"
 
 	"weir/internal/accountapi"
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
 	"weir/internal/console"
 	"weir/internal/operation"
 )
@@ -23,7 +26,34 @@ type Setting struct {
 	Pending bool    `json:"pending"` // the file has another value, which needs a restart
 	Means   string  `json:"means"`
 	Default *string `json:"default"`
+
+	Values []string   `json:"values"` // what it may be set to for a while on all nodes; empty for those that are changed elsewhere
+	Until  *time.Time `json:"until"`  // when the configuration holds again; null: it does
 }
+
+// Overrides give settings other values for a while. *edit.Editor is one.
+type Overrides interface {
+	SetFor(ctx context.Context, key, value string, long time.Duration, by audit.Actor) (*edit.Built, error)
+	Reset(ctx context.Context, key string, by audit.Actor) (*edit.Built, error)
+}
+
+// OneSetting is a setting that has another value for a while.
+type OneSetting struct {
+	Key   string     `json:"key"`
+	Value string     `json:"value"`
+	Until *time.Time `json:"until"` // when the configuration holds again
+}
+
+type (
+	settingPath struct {
+		Key string `json:"-" path:"key" example:"log.level"`
+	}
+	settingInput struct {
+		Key     string `json:"-" path:"key" example:"log.level"`
+		Value   string `json:"value"`
+		Seconds int64  `json:"seconds" minimum:"1" maximum:"86400"` // after which the configuration holds again
+	}
+)
 
 // SettingsNode is a node, and whether it has the settings of the node that answers.
 type SettingsNode struct {
@@ -40,7 +70,7 @@ type SettingsPage struct {
 }
 
 // settingsRoutes are the operations with which operators read the settings.
-func settingsRoutes(list func() ([]Setting, error), c *console.Console) []operation.Operation {
+func settingsRoutes(list func() ([]Setting, error), e Overrides, c *console.Console) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/settings", ID: "listSettings", Access: operation.Operating, Tag: "administration",
@@ -55,6 +85,27 @@ func settingsRoutes(list func() ([]Setting, error), c *console.Console) []operat
 				out.Nodes = append(out.Nodes, SettingsNode{ID: nodes[i].ID, Self: i == 0, Version: nodes[i].Version, Differs: accountapi.OrNull(nodes[i].Differs)})
 			}
 			return out, nil
+		}),
+		operation.Of(operation.Operation{
+			Method: "PUT", Path: "/api/admin/settings/{key}", ID: "setForAWhile", Access: operation.Operating, Tag: "administration",
+			Summary: "Give a setting another value for a while, on all nodes", Answer: "It holds on all nodes within 5 seconds", Example: `{"value": "debug", "seconds": 3600}`,
+			Description: "For `log.level`: a day at most, then the configuration holds again. `values` in the list of settings says which settings this is for. Rate, margin, prices and providers, which a running node applies as well, have operations of their own.",
+		}, func(ctx context.Context, c *operation.Call, in *settingInput) (out operation.Data[OneSetting], err error) {
+			b, err := e.SetFor(ctx, in.Key, in.Value, time.Duration(in.Seconds)*time.Second, c.Actor)
+			if err != nil {
+				return out, err
+			}
+			if t := b.Temporary(in.Key, c.At); t != nil {
+				out.Data = OneSetting{Key: t.Key, Value: t.Value, Until: accountapi.Moment(t.Until)}
+			}
+			return out, nil
+		}),
+		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/admin/settings/{key}", ID: "resetSetting", Access: operation.Operating, Tag: "administration",
+			Summary: "Have the configuration hold again for a setting", Answer: "It does on all nodes within 5 seconds",
+		}, func(ctx context.Context, c *operation.Call, in *settingPath) (operation.Deleted, error) {
+			_, err := e.Reset(ctx, in.Key, c.Actor)
+			return operation.Deleted{}, err
 		}),
 	}
 }

@@ -170,7 +170,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.clock = now
 	g.recall(now)
-	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish, dial: g.dialer.DialContext}
+	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish, round: g.relevel, dial: g.dialer.DialContext}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
@@ -343,7 +343,6 @@ func (g *Gateway) reload(cfg config.Config) error {
 	if err := g.live.reload(cfg); err != nil {
 		return err
 	}
-	g.level.Set(level(cfg.Log))
 	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
 	g.warnOfConstants(&cfg)
 	if keys := config.NeedRestart(&g.cfg, &cfg); len(keys) > 0 {
@@ -365,6 +364,21 @@ func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.dialer.Ways.Use(cfg.Upstream.Proxy, cfg.Upstream.NoProxy) // before the catalog, whose new providers ask for their ways
 	g.catalog.Store(b.Snapshot)
 	g.built.Store(b)
+	g.level.Set(levelOf(cfg.Log, b, time.Now()))
+}
+
+// relevel has the log's level of the configuration hold again when that of an operator has ended.
+func (g *Gateway) relevel() {
+	cfg := g.live.config()
+	g.level.Set(levelOf(cfg.Log, g.built.Load(), time.Now()))
+}
+
+// levelOf is the level that an operator has set for a while, else the configuration's.
+func levelOf(l config.Log, b *edit.Built, now time.Time) slog.Level {
+	if t := b.Temporary("log.level", now); t != nil {
+		l.Level = t.Value
+	}
+	return level(l)
 }
 
 // videosGrace bounds how long running steps of video jobs may take at shutdown. The next node continues the steps that are cut off.

@@ -32,6 +32,7 @@ type live struct {
 	log   *slog.Logger
 	// publish receives each new catalog, with the credentials that the database keeps for it.
 	publish  func(cfg config.Config, b *edit.Built, keys []string)
+	round    func()                                                               // is called in each look at the database
 	failures func()                                                               // counts failed fetches of the rate
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // by the way of the whole gateway
 	prices   priceList
@@ -111,6 +112,7 @@ func (l *live) changes() *loop.Loop {
 		if l.stale(ctx) {
 			l.refresh(ctx)
 		}
+		l.round()
 		if l.pending() {
 			if err := editor.Enact(ctx); err != nil && ctx.Err() == nil && err.Error() != said {
 				said = err.Error()

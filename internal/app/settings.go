@@ -3,10 +3,12 @@ package app
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"weir"
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/rate"
 )
@@ -47,6 +49,7 @@ func (g *Gateway) settings() ([]adminapi.Setting, error) {
 			one.Value = &s.Value
 		}
 		g.fromDatabase(&one, read.Rate())
+		g.forAWhile(&one)
 		all[i] = one
 	}
 	return all, nil
@@ -64,6 +67,14 @@ func (g *Gateway) fromDatabase(s *adminapi.Setting, declared rate.Declared) {
 		if declared.MarginAt == "" && r.Margin != declared.Margin {
 			s.Value, s.From, s.Where = &r.Margin, "database", nil
 		}
+	}
+}
+
+// forAWhile shows what operators have set until a moment.
+func (g *Gateway) forAWhile(s *adminapi.Setting) {
+	s.Values = append([]string{}, edit.Settable(s.Key)...)
+	if t := g.built.Load().Temporary(s.Key, time.Now()); t != nil {
+		s.Value, s.From, s.Where, s.Until = &t.Value, "database", nil, accountapi.Moment(t.Until)
 	}
 }
 

@@ -79,6 +79,8 @@ const (
 	ServiceDrained  = "service.drain"
 	ServiceEjected  = "service.eject"
 	ServiceReturned = "service.return"
+	SettingSet      = "setting.set"
+	SettingReset    = "setting.reset"
 	PricesScheduled = "prices.schedule"
 	PricesCancelled = "prices.cancel"
 	SecretRotated   = "secret.rotate"

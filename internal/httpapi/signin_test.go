@@ -251,6 +251,8 @@ var staleMay = map[string]string{
 	"POST /api/admin/jobs/{kind}/{id}/retry": "what happens anyway, only sooner",
 	"PUT /api/admin/absences/{target}":       "it only takes calls away, and hurries in an outage",
 	"DELETE /api/admin/absences/{target}":    "it gives back what was taken",
+	"PUT /api/admin/settings/{key}":          "how much is logged for a while, which hurries in an outage",
+	"DELETE /api/admin/settings/{key}":       "the configuration holds again",
 	"PUT /api/chats/{id}":                    "a chat that is going on",
 	"DELETE /api/chats/{id}":                 "one chat, which is on the screen",
 	"PATCH /api/account/profile":             "a name and a language",

@@ -1,10 +1,12 @@
 package accounts_test
 
 import (
+	"log/slog"
 	"net/http"
 	"testing"
 
 	"weir/internal/app/apptest"
+	"weir/internal/catalog/edit"
 )
 
 type settingsPage struct {
@@ -59,7 +61,23 @@ func TestSettingsAreShown(t *testing.T) {
 	if values["video.max_active_per_user"] != "2" || values["pending"] != "" {
 		t.Errorf("%q waits", values["pending"])
 	}
+	const level = "/api/admin/settings/log.level"
+	was := values["log.level"]
+	for _, value := range edit.Settable("log.level") {
+		if err := new(slog.Level).UnmarshalText([]byte(value)); err != nil {
+			t.Errorf("the log has no level %q", value)
+		}
+		if got := d.operator.Do(t, http.MethodPut, level, map[string]any{"value": value, "seconds": 60}); got.Status != http.StatusOK || read()["log.level"] != value {
+			t.Errorf("%s: %d %s", value, got.Status, got.Body)
+		}
+	}
+	if got := d.operator.Do(t, http.MethodDelete, level, nil); got.Status != http.StatusOK || read()["log.level"] != was {
+		t.Errorf("%d %s, and the level is %q, was %q", got.Status, got.Body, read()["log.level"], was)
+	}
 	user := &apptest.Account{Gw: d.operator.Gw, Key: d.gw.NewAccount(t).Key}
+	if got := user.Do(t, http.MethodPut, level, map[string]any{"value": "debug", "seconds": 60}); got.Status != http.StatusForbidden {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
 	if got := user.Do(t, http.MethodGet, "/api/admin/settings", nil); got.Status != http.StatusForbidden {
 		t.Errorf("%d %s", got.Status, got.Body)
 	}

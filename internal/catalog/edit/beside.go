@@ -33,7 +33,18 @@ var aliasFields = map[string]Type{"model": Text}
 var orderFields = map[string]Type{"endpoints.#.id": Text, "endpoints.#.place": Integer, "endpoints.#.weight": Integer}
 
 // beside reports whether rows of the kind stand beside those of providers and endpoints: they belong to what the configuration declares, too.
-func (k Kind) beside() bool { return k == Alias || k == Order }
+func (k Kind) beside() bool { return k == Alias || k == Order || k == Setting }
+
+// act is the action of the audit log for a change of a row of the kind.
+func (k Kind) act(action string) string {
+	switch {
+	case k != Setting:
+		return action
+	case action == audit.CatalogRemoved:
+		return audit.SettingReset
+	}
+	return audit.SettingSet
+}
 
 // OrderSpec is the row that keeps preferences.
 func OrderSpec(list []Preference) Spec {
@@ -126,8 +137,11 @@ func (m *merger) prefer() {
 
 // checkBeside refuses a row that would say nothing in this catalog.
 func checkBeside(b *Built, row *Row) error {
-	if row.Kind == Order {
+	switch row.Kind {
+	case Order:
 		return checkOrder(b, row)
+	case Setting:
+		return nil // SetFor has checked it
 	}
 	const op = "edit.Alias"
 	if err := catalog.CheckSlug(row.ID); err != nil {
@@ -202,7 +216,7 @@ func (e *Editor) putBeside(ctx context.Context, p *Put, by audit.Actor) (built *
 		if built, err = e.builder.BuildCatalog(&after, true); err != nil || p.Dry {
 			return nil, err
 		}
-		return &Commit{Entry: Entry{Kind: p.Kind, ID: p.ID, Before: old.shown(), After: row.shown(), Action: action(old, row)}, Row: row}, nil
+		return &Commit{Entry: Entry{Kind: p.Kind, ID: p.ID, Before: old.shown(), After: row.shown(), Action: row.Kind.act(action(old, row))}, Row: row}, nil
 	}, by)
 	return built, done, err
 }
@@ -221,7 +235,7 @@ func (e *Editor) removeBeside(ctx context.Context, c *Change, by audit.Actor) (b
 		if built, err = e.builder.BuildCatalog(&after, true); err != nil || c.Dry {
 			return nil, err
 		}
-		return &Commit{Entry: Entry{Kind: c.Kind, ID: c.ID, Before: old.shown(), Action: audit.CatalogRemoved}}, nil
+		return &Commit{Entry: Entry{Kind: c.Kind, ID: c.ID, Before: old.shown(), Action: c.Kind.act(audit.CatalogRemoved)}}, nil
 	}, by)
 	return built, err
 }

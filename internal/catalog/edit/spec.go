@@ -26,8 +26,9 @@ const (
 	Absence   Kind = "absence" // of an endpoint, a model or a provider: it is out of service
 	// Publication is prices of endpoints that were changed together: a draft that was published.
 	Publication Kind = "publication"
-	Alias       Kind = "alias" // another name of a model
-	Order       Kind = "order" // who serves a model first
+	Alias       Kind = "alias"   // another name of a model
+	Order       Kind = "order"   // who serves a model first
+	Setting     Kind = "setting" // another value for a while
 )
 
 // Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in
@@ -144,6 +145,8 @@ func FieldType(k Kind, name string) Type {
 		return absenceFields[name]
 	case Alias:
 		return aliasFields[name]
+	case Setting:
+		return settingFields[name]
 	case Order:
 		fields = orderFields
 	}

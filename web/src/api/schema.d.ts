@@ -4054,6 +4054,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/settings/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Give a setting another value for a while, on all nodes
+         * @description For `log.level`: a day at most, then the configuration holds again. `values` in the list of settings says which settings this is for. Rate, margin, prices and providers, which a running node applies as well, have operations of their own.
+         */
+        put: operations["setForAWhile"];
+        post?: never;
+        /** Have the configuration hold again for a setting */
+        delete: operations["resetSetting"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/catalog": {
         parameters: {
             query?: never;
@@ -9031,6 +9052,16 @@ export interface components {
              */
             failed_attempts: number;
         };
+        /** @description A setting that has another value for a while. */
+        OneSetting: {
+            key: string;
+            value: string;
+            /**
+             * Format: date-time
+             * @description When the configuration holds again
+             */
+            until: string | null;
+        };
         OrderPreference: {
             /** @description Of the endpoint */
             id: string;
@@ -10314,6 +10345,18 @@ export interface components {
             pending: boolean;
             means: string;
             default: string | null;
+            /** @description What it may be set to for a while on all nodes; empty for those that are changed elsewhere */
+            values: string[];
+            /**
+             * Format: date-time
+             * @description When the configuration holds again; null: it does
+             */
+            until: string | null;
+        };
+        SettingInput: {
+            value: string;
+            /** @description After which the configuration holds again */
+            seconds: number;
         };
         /** @description A node, and whether it has the settings of the node that answers. */
         SettingsNode: {
@@ -22626,6 +22669,95 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SettingsPage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    setForAWhile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @example log.level */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "seconds": 3600,
+                 *       "value": "debug"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SettingInput"];
+            };
+        };
+        responses: {
+            /** @description It holds on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OneSetting"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    resetSetting: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @example log.level */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does on all nodes within 5 seconds */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
                 };
             };
             400: components["responses"]["Error"];

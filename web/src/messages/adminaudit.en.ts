@@ -122,6 +122,8 @@ const messages = {
   'act_service.drain': 'Drained',
   'act_service.eject': 'Ejected by an operator',
   'act_service.return': 'Returned to service',
+  'act_setting.set': 'Setting changed for a while',
+  'act_setting.reset': 'Setting back to the configuration',
   'act_secret.rotate': 'Secret replaced',
   'act_batch.cancel': 'Batch cancelled',
   'act_job.retry': 'Job tried again',

@@ -138,6 +138,8 @@ export default {
   'act_service.drain': 'Выведено из работы',
   'act_service.eject': 'Отключено оператором',
   'act_service.return': 'Возвращено в работу',
+  'act_setting.set': 'Настройка изменена на время',
+  'act_setting.reset': 'Настройка снова из конфигурации',
   'act_secret.rotate': 'Секрет заменён',
   'act_batch.cancel': 'Пакет отменён',
   'act_job.retry': 'Задание повторено',

@@ -31,6 +31,19 @@ const messages = {
     other: '{n} changes of the file wait for a restart',
   },
   waits: 'waits for a restart',
+  change: 'Change',
+  changeOf: 'Change {key}',
+  until: 'until',
+  forAWhile: 'It holds on all nodes within 5 seconds, and then the configuration holds again.',
+  howLong: 'For how long',
+  span_900: '15 minutes',
+  span_3600: 'An hour',
+  span_28800: '8 hours',
+  span_86400: 'A day',
+  setFor: 'Set for this time',
+  reset: 'Back to the configuration',
+  heldFor: 'It holds on all nodes within 5 seconds',
+  back: 'The configuration holds again',
 } satisfies Messages
 export default messages
 declare module '../i18n' {

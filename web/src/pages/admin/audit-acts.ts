@@ -61,6 +61,8 @@ export const acts = [
   'service.drain',
   'service.eject',
   'service.return',
+  'setting.set',
+  'setting.reset',
   'secret.rotate',
   'batch.cancel',
   'job.retry',

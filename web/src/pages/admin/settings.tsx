@@ -8,10 +8,12 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
-import { usePageSearch, type SearchShape } from '../../ui/link'
+import { Link, usePageSearch, type SearchShape } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
+import { When } from '../../ui/values'
+import { Change } from './setting-change'
 
 type Answer = Reply<'/api/admin/settings'>
 type Setting = Answer['data'][number]
@@ -28,6 +30,15 @@ const shape: SearchShape<Chosen> = {
     section: c.section || undefined,
     changed: c.changed ? 'yes' : undefined,
   }),
+}
+
+/** Where settings are changed that have a page of their own. */
+const places: Record<string, string> = {
+  'pricing.rub_per_usd': '/admin/catalog',
+  'pricing.margin': '/admin/catalog',
+  providers: '/admin/providers',
+  builtin: '/admin/providers',
+  models: '/admin/catalog',
 }
 
 const matches = (s: Setting, q: string) => {
@@ -81,18 +92,14 @@ export default function Settings() {
                 { key: 'setting', head: t('setting'), cell: (s) => <Name s={s} /> },
                 { key: 'value', head: t('value'), cell: (s) => <Value s={s} /> },
                 { key: 'from', head: t('from'), cell: (s) => <From s={s} /> },
-                {
-                  key: 'applies',
-                  head: t('applies'),
-                  cell: (s) => <span className="text-ink3">{s.live ? t('live') : t('restart')}</span>,
-                },
+                { key: 'applies', head: t('applies'), cell: (s) => <Applies s={s} /> },
               ]}
               phone={(s) => (
                 <div className="flex flex-col gap-1 py-1">
                   <Name s={s} />
                   <Value s={s} />
                   <span className="flex flex-wrap gap-x-3 text-small">
-                    <From s={s} /> <span className="text-ink3">{s.live ? t('live') : t('restart')}</span>
+                    <From s={s} /> <Applies s={s} />
                   </span>
                 </div>
               )}
@@ -203,11 +210,33 @@ function Value({ s }: { s: Setting }) {
   )
 }
 
+/** When a change holds, and where it is made. */
+function Applies({ s }: { s: Setting }) {
+  const t = useT('adminsettings')
+  const place = places[s.key]
+  return (
+    <span className="flex flex-wrap items-center gap-2 text-ink3">
+      {s.live ? t('live') : t('restart')}
+      {place && (
+        <Link to={place} className="text-accent-ink" aria-label={t('changeOf', { key: s.key })}>
+          {t('change')}
+        </Link>
+      )}
+      {s.values.length > 0 && <Change s={s} />}
+    </span>
+  )
+}
+
 function From({ s }: { s: Setting }) {
   const t = useT('adminsettings')
   return (
     <span className={s.from === 'default' ? 'text-ink3' : 'text-ink'}>
       {t(`from_${s.from}`)}
+      {s.until !== null && (
+        <span className="block text-small text-ink3">
+          {t('until')} <When at={s.until} />
+        </span>
+      )}
       {s.where !== null && (
         <span translate="no" className="block text-small break-all text-ink3">
           {s.where}
