@@ -84,6 +84,7 @@ var withoutLink = map[string]int{
 	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
 	"getCallText":          404,                                              // a chat is not stored
 	"getLedgerTransaction": 404, "postSetAside": 404, "dismissSetAside": 404, // the example names nothing
+	"testAlertChannel": 404, "removeAlertChannel": 404, // the example names nothing
 	"retryJob": 400, "endJob": 400, // the example names no kind
 	"findUserByKey": 400,                                                                                                                                 // a whole key is shown once
 	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, // the example names nobody

@@ -33,6 +33,7 @@ type commands struct {
 	Key       keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
 	Topup     topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
 	Payments  paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
+	Alert     alertCmd     `cmd:"" help:"What operators are alerted of, and where that goes."`
 	Vouchers  vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
 	Invoice   invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
 	Import    importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`

@@ -43,7 +43,7 @@ func (g *gatewayAt) open(ctx context.Context, create bool) (gateway resource.Gat
 	if err != nil {
 		return nil, nil, err
 	}
-	return app.LocalState(e, operator), o.Close, nil
+	return app.LocalState(o, e, operator), o.Close, nil
 }
 
 type stateExportCmd struct {

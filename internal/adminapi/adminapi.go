@@ -18,6 +18,8 @@ import (
 type Deps struct {
 	Editor      Editor
 	Console     *console.Console
+	Alerts      Alerts
+	MailReady   bool // this gateway sends mails
 	Ledger      LedgerDeps
 	Audit       AuditLog
 	Jobs        *console.Jobs
@@ -44,6 +46,6 @@ func Operations(d Deps) []operation.Operation {
 		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Editor, d.Console),
+		alertRoutes(d), auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Editor, d.Console),
 	)
 }

@@ -22,6 +22,7 @@ func Resources(d Deps) []resource.Source {
 	return []resource.Source{
 		ratesKind(d.Editor), rowKind(d.Editor, edit.Provider), rowKind(d.Editor, edit.Endpoint),
 		besideKind(d.Editor, edit.Alias, "aliases", "/api/admin/aliases/{id}"), besideKind(d.Editor, edit.Order, "orders", "/api/admin/orders/{id}"),
+		alertsKind(d.Alerts), channelsKind(d.Alerts),
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/internal/account"
+	"weir/internal/alert"
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/config"
@@ -31,6 +32,7 @@ type Admin struct {
 	cfg      config.Config
 	webhooks *webhook.Secrets // nil before Editor was called
 	ownKeys  *ownkey.Manager  // likewise
+	alerts   *alert.Manager   // likewise
 }
 
 // OpenAdmin opens the store that cfg names. If there is none, it fails, or makes one if create is set.

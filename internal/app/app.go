@@ -18,6 +18,7 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/account"
 	"weir/internal/accountapi"
+	"weir/internal/alert"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/batch"
@@ -88,6 +89,8 @@ type Gateway struct {
 	rankings   *listing.Rankings
 	editor     *edit.Editor
 	console    *console.Console
+	alerts     *alert.Manager
+	watcher    *alert.Watcher
 	bookChecks *console.BookChecks
 	mail       *mail.Sender // nil: no mail is sent
 	api        *httpapi.API
@@ -270,6 +273,8 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 			return g.store.SwapMark(ctx, store.MarkCheck, old, value)
 		},
 	}
+	g.alerts, g.watcher = g.makeAlerts(ring, fetcher)
+	g.onClose(func(context.Context) { g.watcher.Stop() })
 	reports := report.New(g.store.Ledger, g.book)
 	checkCallback := callbackCheck(fetcher, secrets)
 	g.rankings = listing.NewRankings(g.catalog.Load, now, g.slog)

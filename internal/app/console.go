@@ -35,7 +35,7 @@ func (g *Gateway) makeConsole(metrics *httpapi.Metrics) *console.Console {
 			return figures.Of(families, time.Now())
 		},
 		Self:   func() console.Node { return g.serves().node() },
-		Others: g.others.Nodes,
+		Others: g.others.Nodes, Gone: g.others.Gone, Machine: g.machine,
 	})
 }
 

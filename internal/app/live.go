@@ -299,11 +299,12 @@ func (o *Admin) Editor(cfg config.Config) (*edit.Editor, error) {
 	}
 	o.webhooks = webhook.NewSecrets(o.Store.Notices, func() *seal.Ring { return ring }, time.Now)
 	o.ownKeys = ownkey.NewManager(o.Store.Accounts, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys)
+	o.alerts = o.makeAlerts(&cfg, ring)
 	return edit.NewEditor(o.Store.Catalog, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store.Catalog}, ring, time.Now, nil), nil
 }
 
-// RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, and people's
-// own keys. It refuses as long as a node runs that does not have the current master key: that one could open none of them any more.
+// RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, people's
+// own keys, and those of channels of alerts. It refuses as long as a node runs that does not have the current master key: that one could open none of them any more.
 func (o *Admin) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
 	if err := o.nodesHaveKey(ctx); err != nil {
 		return 0, err
@@ -314,7 +315,7 @@ func (o *Admin) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Acto
 	}
 	for _, s := range []interface {
 		Rewrap(context.Context) (int, error)
-	}{o.webhooks, o.ownKeys} {
+	}{o.webhooks, o.ownKeys, o.alerts} {
 		more, err := s.Rewrap(ctx)
 		n += more
 		if err != nil {

@@ -37,7 +37,11 @@ func reportText(t *console.Report) string {
 		w.Name("ahead").Int(t.Ahead.Microseconds())
 	}
 	w.Name("gauges")
-	numbers(t.InFlight, t.LagBytes, t.Aside)
+	numbers(t.InFlight, t.LagBytes, t.Aside, t.DiskFull)
+	if !t.CertificateEnds.IsZero() {
+		w.Name("certificate_from").Int(t.CertificateFrom.UnixMicro())
+		w.Name("certificate_ends").Int(t.CertificateEnds.UnixMicro())
+	}
 	g := &t.Now
 	w.Name("now")
 	numbers(g.Seconds, g.Requests, g.Failed, g.Calls, g.Saved, g.Attempts, g.FailedAttempts, g.Rubles)
@@ -56,6 +60,8 @@ func reportText(t *console.Report) string {
 		w.Name("in_flight").Int(e.InFlight)
 		w.Name("limited").Int(e.Limited)
 		w.Name("slow").Bool(e.Slow)
+		w.Name("attempts")
+		numbers(float64(e.Served), float64(e.Failed), float64(e.ServedLong), float64(e.FailedLong))
 		if e.Ejected {
 			w.Name("until").Int(e.Until.UnixMicro())
 		}
@@ -89,7 +95,8 @@ func readReport(text string) (t console.Report) {
 	if ahead, known := rawjson.Int(rawjson.Find(v, "ahead")); known {
 		t.Ahead, t.Known = time.Duration(ahead)*time.Microsecond, true
 	}
-	into(numbersOf(rawjson.Find(v, "gauges")), &t.InFlight, &t.LagBytes, &t.Aside)
+	into(numbersOf(rawjson.Find(v, "gauges")), &t.InFlight, &t.LagBytes, &t.Aside, &t.DiskFull)
+	t.CertificateFrom, t.CertificateEnds = moment(integer(v, "certificate_from")), moment(integer(v, "certificate_ends"))
 	g := &t.Now
 	into(numbersOf(rawjson.Find(v, "now")), &g.Seconds, &g.Requests, &g.Failed, &g.Calls, &g.Saved, &g.Attempts, &g.FailedAttempts, &g.Rubles)
 	if g.Added = numbersOf(rawjson.Find(v, "added")); len(g.Added) != len(figures.AddedBounds)+1 {
@@ -103,7 +110,10 @@ func readReport(text string) (t console.Report) {
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "endpoints")); e.Next() && len(t.Endpoints) < console.MaxReported; {
 		until, ejected := rawjson.Int(rawjson.Find(e.Value, "until"))
+		var attempts [4]float64
+		into(numbersOf(rawjson.Find(e.Value, "attempts")), &attempts[0], &attempts[1], &attempts[2], &attempts[3])
 		t.Endpoints = append(t.Endpoints, console.Endpoint{
+			Served: int64(attempts[0]), Failed: int64(attempts[1]), ServedLong: int64(attempts[2]), FailedLong: int64(attempts[3]),
 			ID: rawjson.TextAt(e.Value, "id"), InFlight: integer(e.Value, "in_flight"), Limited: integer(e.Value, "limited"), Slow: string(rawjson.Find(e.Value, "slow")) == "true",
 			Ejected: ejected, Until: moment(until),
 		})

@@ -98,6 +98,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	g.watch(watch)
 	g.keep(g.looks)
 	g.keep(g.sampling())
+	g.watcher.Start()
 	g.keep(g.checkingBooks())
 	g.keep(g.askedBookChecks())
 	g.keep(g.comparing())

@@ -109,6 +109,7 @@ type peers struct {
 	before      string // the differences a round ago
 	differences atomic.Pointer[[]string]
 	nodes       atomic.Pointer[[]console.Node]
+	gone        atomic.Pointer[[]console.Node]
 }
 
 // Nodes are the other nodes that gave a sign of life lately.
@@ -119,11 +120,28 @@ func (p *peers) Nodes() []console.Node {
 	return nil
 }
 
+// Gone are the nodes that have given no sign of life for a while, and had not said that they end.
+func (p *peers) Gone() []console.Node {
+	if list := p.gone.Load(); list != nil {
+		return *list
+	}
+	return nil
+}
+
+// missedFor is for how long a node counts as gone; then it is taken to be gone for good.
+const missedFor = 24 * time.Hour
+
 // hear notes what the others say.
 func (p *peers) hear(mine serving, self string, all []nodedb.Serving, now time.Time) {
-	nodes := []console.Node{}
+	nodes, gone := []console.Node{}, []console.Node{}
 	for _, n := range all {
-		if n.Node == self || n.What == "" || now.Sub(n.Seen) > seenWithin {
+		if n.Node == self || n.What == "" {
+			continue
+		}
+		if silent := now.Sub(n.Seen); silent > seenWithin {
+			if silent < missedFor {
+				gone = append(gone, console.Node{ID: n.Node, Seen: n.Seen})
+			}
 			continue
 		}
 		theirs := readServing(n.What)
@@ -132,6 +150,7 @@ func (p *peers) hear(mine serving, self string, all []nodedb.Serving, now time.T
 		nodes = append(nodes, one)
 	}
 	p.nodes.Store(&nodes)
+	p.gone.Store(&gone)
 }
 
 // Differences are shown to operators.

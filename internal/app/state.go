@@ -30,8 +30,8 @@ func StateKinds() []resource.Kind {
 }
 
 // LocalState is the gateway whose database an editor works on.
-func LocalState(e *edit.Editor, by audit.Actor) resource.Gateway {
-	return &resource.Local{Sources: adminapi.Resources(adminapi.Deps{Editor: e}), By: by}
+func LocalState(o *Admin, e *edit.Editor, by audit.Actor) resource.Gateway {
+	return &resource.Local{Sources: adminapi.Resources(adminapi.Deps{Editor: e, Alerts: o.alerts}), By: by}
 }
 
 // remoteState is a gateway that is asked over its API.

@@ -34,7 +34,7 @@ func ledgerState(t *testing.T) resource.Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return app.LocalState(e, audit.Actor{Name: "test"})
+	return app.LocalState(o, e, audit.Actor{Name: "test"})
 }
 
 // catalogDrawn is some catalog that is valid: providers, and endpoints with prices.

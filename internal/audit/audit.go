@@ -89,6 +89,11 @@ const (
 	JobRetried     = "job.retry"
 	JobEnded       = "job.end"
 
+	AlertChanged        = "alert.change"
+	AlertChannelAdded   = "alert_channel.add"
+	AlertChannelChanged = "alert_channel.change"
+	AlertChannelRemoved = "alert_channel.remove"
+
 	PresetCreated = "preset.create"
 	PresetSaved   = "preset.save"
 	PresetDeleted = "preset.delete"

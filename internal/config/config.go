@@ -23,6 +23,7 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/limit/quota"
 	"weir/internal/mail"
+	"weir/internal/messenger"
 	"weir/internal/notify"
 	"weir/internal/oidc"
 	"weir/internal/outbound"
@@ -58,6 +59,7 @@ type Config struct {
 	SignIn      SignIn             `yaml:"sign_in" reload:"restart"`
 	Mail        mail.Config        `yaml:"mail" reload:"restart"`
 	Notify      notify.Config      `yaml:"notifications" reload:"restart"`
+	Alerts      messenger.Config   `yaml:"alerts" reload:"restart"`
 	Payments    Payments           `yaml:"payments" reload:"restart"`
 	Invoices    Invoices           `yaml:"invoices" reload:"restart"`
 	OwnKeys     ownkey.Config      `yaml:"own_keys" reload:"restart"`
@@ -443,6 +445,7 @@ func Default() Config {
 		SignIn:      SignIn{Config: auth.Default()},
 		Mail:        mail.Default(),
 		Notify:      notify.Default(),
+		Alerts:      messenger.Default(),
 		Payments:    Payments{Config: payment.Default(), YooKassa: yookassa.Default()},
 		Invoices: Invoices{
 			VAT: rate.DefaultVAT(), NumberPrefix: "W-", ActPrefix: "A-", Line: "Доступ к моделям через API, аванс", ActLine: "Доступ к моделям через API",

@@ -44,6 +44,10 @@ type Report struct {
 	Points    []figures.Point
 	Endpoints []Endpoint // in use or not well, at most MaxReported
 	Events    []Event    // the newest first, at most MaxEvents
+
+	DiskFull        float64   // percent of the volume of its data, 0: not known
+	CertificateFrom time.Time // of its listener, zero: it has none
+	CertificateEnds time.Time
 }
 
 // Bounds of what a node reports.
@@ -60,6 +64,9 @@ type Endpoint struct {
 	Until    time.Time
 	Slow     bool  // it gets calls after others, or fails
 	Limited  int64 // attempts of the last five minutes that its rate limit refused
+
+	Served, Failed         int64 // attempts of the last five minutes
+	ServedLong, FailedLong int64 // of the last half hour
 }
 
 // Event is something that happened to an endpoint at a node.
@@ -111,6 +118,8 @@ type Deps struct {
 	Clock    func(context.Context) (time.Time, error) // of the database
 	Self     func() Node                              // what this node serves, without Report
 	Others   func() []Node                            // as they last reported
+	Gone     func() []Node                            // that have stopped to report, without an end
+	Machine  func(*Report)                            // adds what is known of the node's disk and certificate
 	StaleAge time.Duration                            // of price lists
 	Now      func() time.Time
 }
@@ -239,18 +248,25 @@ func (c *Console) Report() Report {
 	g, last := c.past.Now()
 	t := Report{At: last.At, InFlight: last.InFlight, LagBytes: last.LagBytes, Aside: last.Aside, Now: g}
 	t.Newest, t.Points = c.past.Points()
+	if c.Machine != nil {
+		c.Machine(&t)
+	}
 	if ahead := c.ahead.Load(); ahead != nil {
 		t.Ahead, t.Known = *ahead, true
 	}
 	for _, id := range c.Health.Known() {
 		s := c.Health.Standing(id)
-		e := Endpoint{ID: id, InFlight: s.InFlight, Ejected: s.Ejected, Until: s.Until, Slow: s.CoolDown || s.Failing, Limited: c.Health.Window(id, health.FiveMinutes).Limited}
-		if e.Ejected || e.Slow || e.InFlight > 0 || e.Limited > 0 {
+		five, half := c.Health.Window(id, health.FiveMinutes), c.Health.Window(id, health.HalfHour)
+		e := Endpoint{
+			ID: id, InFlight: s.InFlight, Ejected: s.Ejected, Until: s.Until, Slow: s.CoolDown || s.Failing, Limited: five.Limited,
+			Served: five.Served, Failed: five.Failed, ServedLong: half.Served, FailedLong: half.Failed,
+		}
+		if e.Ejected || e.Slow || e.InFlight > 0 || e.Limited > 0 || e.ServedLong+e.FailedLong > 0 {
 			t.Endpoints = append(t.Endpoints, e)
 		}
 	}
 	slices.SortFunc(t.Endpoints, func(a, b Endpoint) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.InFlight, a.InFlight), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.InFlight, a.InFlight), cmp.Compare(b.ServedLong+b.FailedLong, a.ServedLong+a.FailedLong), cmp.Compare(a.ID, b.ID))
 	})
 	t.Endpoints = t.Endpoints[:min(len(t.Endpoints), MaxReported)]
 	c.mu.Lock()

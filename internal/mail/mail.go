@@ -13,10 +13,12 @@ import (
 	"net"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	gomail "github.com/wneessen/go-mail"
 
+	"weir/internal/alert"
 	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/loop"
@@ -133,7 +135,11 @@ func (s *Sender) SendNow(ctx context.Context, m auth.Mail) error {
 // Deliver is notify.Mailer.Deliver: it makes one attempt, apart from the queue.
 func (s *Sender) Deliver(ctx context.Context, m *notify.Mail) error {
 	p := noticePost(m)
-	err := s.send(ctx, &p)
+	return delivered("mail.Deliver", s.send(ctx, &p))
+}
+
+// delivered says what may be said of a failure, and whether another attempt is pointless.
+func delivered(op string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -142,7 +148,20 @@ func (s *Sender) Deliver(ctx context.Context, m *notify.Mail) error {
 	if over {
 		kind = fault.Unprocessable
 	}
-	return fault.New(kind, "mail.Deliver", what)
+	return fault.New(kind, op, what)
+}
+
+// DeliverAlert makes one attempt to send an operator an alert. It fails with fault.Unprocessable when another is pointless. Its errors have no address.
+func (s *Sender) DeliverAlert(ctx context.Context, to, language string, p *alert.Post) error {
+	return delivered("mail.DeliverAlert", s.send(ctx, &post{to: to, kind: "alert", id: p.ID, content: func(string, string) *content {
+		c := &content{Lang: language, Subject: p.Title, Button: p.Button, Link: p.Link}
+		lines := strings.Split(p.Text, "\n")
+		c.Lead = lines[0]
+		for _, line := range lines[1:] {
+			c.Items = append(c.Items, item{Title: strings.TrimPrefix(line, "• ")})
+		}
+		return c
+	}}))
 }
 
 // pause is how long a mail waits after a failure. It does not keep others waiting.

@@ -13,6 +13,7 @@ const (
 	MarkDemo  = "demo"  // its money is play money
 	MarkMoved = "moved" // it goes on in another database; the value is a sentence that names it
 	MarkCheck = "check" // the last check of the books that somebody asked for
+	MarkAlert = "alert" // which node looks for alerts, and until when
 )
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.

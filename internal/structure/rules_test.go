@@ -91,6 +91,7 @@ var rules = map[string]rule{
 	"internal/webhook":          {layer: domain},
 	"internal/payment":          {layer: domain},
 	"internal/notify":           {layer: domain},
+	"internal/alert":            {layer: domain},
 	"internal/voucher":          {layer: domain},
 	"internal/invoice":          {layer: domain},
 	"internal/preset":           {layer: domain},
@@ -107,7 +108,7 @@ var rules = map[string]rule{
 	"internal/relay":            {layer: relaying},
 
 	// Packages have their own types for settings, so that they can be used without the whole configuration, which is made of these types.
-	"internal/config":                {layer: edge, beside: []string{"internal/blob/s3", "internal/catalog/builtin", "internal/catalog/update", "internal/fetch", "internal/httpapi", "internal/mail", "internal/oidc", "internal/payment/yookassa", "internal/plugin", "internal/trace/otlp", "internal/upstream"}, users: []layer{wiring, command}},
+	"internal/config":                {layer: edge, beside: []string{"internal/blob/s3", "internal/catalog/builtin", "internal/catalog/update", "internal/fetch", "internal/httpapi", "internal/mail", "internal/messenger", "internal/oidc", "internal/payment/yookassa", "internal/plugin", "internal/trace/otlp", "internal/upstream"}, users: []layer{wiring, command}},
 	"internal/catalog/builtin":       {layer: edge},
 	"internal/rate/cbr":              {layer: edge},
 	"internal/catalog/importer":      {layer: edge, beside: []string{"internal/catalog/builtin"}},
@@ -129,6 +130,7 @@ var rules = map[string]rule{
 	"internal/gatewayimport":         {layer: edge},
 	"internal/reconcile/usagefile":   {layer: edge},
 	"internal/mail":                  {layer: edge},
+	"internal/messenger":             {layer: edge},
 	"internal/oidc":                  {layer: edge},
 	"internal/oidc/oidctest":         {layer: edge, alone: true, suite: true},
 	"internal/payment/yookassa":      {layer: edge},

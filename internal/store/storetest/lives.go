@@ -84,6 +84,11 @@ var lives = map[string]retention{
 	"invoice_transfers":   {byOperators, "", asMoney},
 	"invoice_acts":        {byUsers, "one a month with charges", asMoney},
 
+	"alert_rules":     {byOperators, "", "the operator who resets them"},
+	"alert_channels":  {byOperators, "", "the operator who removes them"},
+	"alert_incidents": {byNodes, "", "alert, 90 days after their end"},
+	"alert_messages":  {byNodes, "", "with their incidents"},
+
 	"catalog_rows":    {byOperators, "", "the operator who removes them"},
 	"catalog_changes": {byOperators, "", "never: charges name their version"},
 	"catalog_drafts":  {byOperators, "", "never: they say who changed which prices"},

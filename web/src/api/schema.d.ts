@@ -3514,7 +3514,7 @@ export interface paths {
         };
         /**
          * List what operators have set of a kind
-         * @description Kinds: rates, providers, endpoints, aliases, orders. This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.
+         * @description Kinds: rates, providers, endpoints, aliases, orders, alerts, channels. This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.
          */
         get: operations["listState"];
         put?: never;
@@ -3822,6 +3822,105 @@ export interface paths {
         get: operations["getAnyInvoiceDocument"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/alerts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show the rules and channels of alerts */
+        get: operations["getAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/alerts/incidents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what was not well, the newest first
+         * @description Incidents are kept for 90 days after their end.
+         */
+        get: operations["listAlertIncidents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/alerts/rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Set a rule of alerts
+         * @description The body is the whole rule: what is left out is as the program has it.
+         */
+        put: operations["putAlertRule"];
+        post?: never;
+        /** Make a rule of alerts as the program has it */
+        delete: operations["resetAlertRule"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/alerts/channels/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Make a channel of alerts what the body says, whether or not it is there
+         * @description `address` is a mailbox, the URL of a webhook, or the chat of Telegram. `secret` is the URL of Slack's webhook, the token of Telegram's bot, or what signs a webhook (`whsec_...`). It is kept encrypted, and never shown. A channel that had failed is tried again.
+         */
+        put: operations["putAlertChannel"];
+        post?: never;
+        /** Remove a channel of alerts, and what waits for it */
+        delete: operations["removeAlertChannel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/alerts/channels/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a test to a channel of alerts
+         * @description It is sent also when the channel is off. A test that arrives mends a channel that had failed.
+         */
+        post: operations["testAlertChannel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -6992,6 +7091,151 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description Where alerts go. */
+        AlertChannel: {
+            id: string;
+            /** @enum {string} */
+            way: "mail" | "webhook" | "slack" | "telegram";
+            /** @description A mailbox, the URL of a webhook or the chat of Telegram */
+            address: string | null;
+            /** @enum {string} */
+            language: "en" | "ru";
+            enabled: boolean;
+            has_secret: boolean;
+            /** @description The last characters of the secret */
+            last4: string | null;
+            /** @enum {string} */
+            state: "ok" | "troubled" | "failed" | "off";
+            /** @description What the receiver said last, unless the last message arrived */
+            words: string | null;
+            /**
+             * Format: date-time
+             * @description The last message that arrived
+             */
+            sent_at: string | null;
+            version: number;
+        };
+        AlertChannelPut: {
+            /** @enum {string} */
+            way: "mail" | "webhook" | "slack" | "telegram";
+            address?: string | null;
+            /**
+             * @description En without it
+             * @enum {string|null}
+             */
+            language?: "en" | "ru" | null;
+            /** @description True without it */
+            enabled?: boolean | null;
+            /** @description Stays without it; null takes it away */
+            secret?: string | null;
+        };
+        /** @description Something that is or was not well. */
+        AlertIncident: {
+            id: string;
+            /** @enum {string} */
+            kind: "provider" | "endpoint" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
+            /** @description Provider, endpoint, money check or node; null where there is only one */
+            subject: string | null;
+            /** @description Of a provider */
+            name: string | null;
+            /** Format: date-time */
+            began_at: string;
+            /**
+             * Format: date-time
+             * @description Null: it lasts
+             */
+            ended_at: string | null;
+            /**
+             * @description Why it ended: all is well, nothing is known any more, or its rule was switched off
+             * @enum {string|null}
+             */
+            why: "fine" | "quiet" | "off" | null;
+            /** @description In the unit of the rule, as it was found last */
+            value: number;
+            limit: number;
+            /** @description Attempts, of kinds that count them */
+            failed: number;
+            /** @description Likewise */
+            calls: number;
+            /** @description In which they were counted */
+            minutes: number;
+            detail: string | null;
+            messages: components["schemas"]["AlertMessage"][];
+        };
+        /** @description A page of incidents. */
+        AlertIncidents: {
+            data: components["schemas"]["AlertIncident"][];
+            /** @description Value of before for the next page */
+            next: string | null;
+        };
+        /** @description A message of an incident. */
+        AlertMessage: {
+            channel: string;
+            /** @enum {string} */
+            what: "began" | "lasts" | "over";
+            /** @enum {string} */
+            state: "waiting" | "sent" | "in_summary" | "dropped";
+            /**
+             * Format: date-time
+             * @description When it was written
+             */
+            at: string;
+            /**
+             * Format: date-time
+             * @description When it arrived
+             */
+            sent_at: string | null;
+        };
+        /** @description Says when operators are alerted. */
+        AlertRule: {
+            /** @enum {string} */
+            kind: "provider" | "endpoint" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
+            enabled: boolean;
+            /** @description In the unit; null where nothing can be set */
+            limit: number | null;
+            /**
+             * @description Of the limit
+             * @enum {string}
+             */
+            unit: "" | "percent" | "days" | "MiB" | "minutes";
+            /** @description In which attempts count, 5 or 30; null for rules that count none */
+            minutes: number | null;
+            /** @description Fewer attempts say nothing; null for rules that count none */
+            calls: number | null;
+            /** @description It is not as the program has it */
+            changed: boolean;
+            /** @description Of its last change */
+            version: number;
+            /** @description Incidents that last */
+            open: number;
+            /** @description The limit as the program has it */
+            usual_limit: number | null;
+        };
+        AlertRulePut: {
+            /** @description True without it */
+            enabled?: boolean | null;
+            /** @description As the program has it without it, likewise the others */
+            limit?: number | null;
+            minutes?: number | null;
+            calls?: number | null;
+        };
+        /** @description What operators are alerted of, and where. */
+        AlertSetup: {
+            rules: components["schemas"]["AlertRule"][];
+            channels: components["schemas"]["AlertChannel"][];
+            /** @description This gateway has a mail server */
+            mail_ready: boolean;
+        };
+        /** @description What came of a test. */
+        AlertTest: {
+            arrived: boolean;
+            /** @description The receiver refuses for good */
+            failed: boolean;
+            /** @description What the receiver said */
+            words: string | null;
+            /** @description The address that the channel has from now on, where the receiver named another */
+            address: string | null;
+        };
         /** @description Another name of a model. */
         Alias: {
             /** @description The other name */
@@ -10006,6 +10250,24 @@ export interface components {
              */
             result: "created" | "changed" | "unchanged";
             data: components["schemas"]["AdminProvider"];
+        };
+        /** @description Something as it is after it was put. */
+        PutAlertChannel: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["AlertChannel"];
+        };
+        /** @description Something as it is after it was put. */
+        PutAlertRule: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["AlertRule"];
         };
         /** @description Something as it is after it was put. */
         PutAlias: {
@@ -22182,6 +22444,313 @@ export interface operations {
                 };
                 content: {
                     "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAlerts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules, and where messages go */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertSetup"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAlertIncidents: {
+        parameters: {
+            query?: {
+                /** @description Id of the last incident of the page before */
+                before?: string;
+                /** @description 30 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of incidents, each with whom it was said to */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertIncidents"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAlertRule: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Provider, endpoint, money, prices, rate, certificate, disk, journal or nodes
+                 * @example provider
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "calls": 20,
+                 *       "limit": 30,
+                 *       "minutes": 5
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertRulePut"];
+            };
+        };
+        responses: {
+            /** @description The rule, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutAlertRule"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    resetAlertRule: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Provider, endpoint, money, prices, rate, certificate, disk, journal or nodes
+                 * @example provider
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is so */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    putAlertChannel: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+                /** @description Checks and answers as if it were put, and changes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /**
+                 * @description Of the channel: small letters, digits, hyphens and underscores
+                 * @example ops
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "address": "ops@example.org",
+                 *       "language": "en",
+                 *       "way": "mail"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AlertChannelPut"];
+            };
+        };
+        responses: {
+            /** @description The channel, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutAlertChannel"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeAlertChannel: {
+        parameters: {
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Checks, and removes nothing */
+                dry_run?: boolean;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the channel */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is removed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    testAlertChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the channel */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What came of it, in the receiver's words */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertTest"];
                 };
             };
             400: components["responses"]["Error"];
