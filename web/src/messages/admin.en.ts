@@ -22,6 +22,7 @@ const messages = {
   reconciliation: 'Reconciliation',
   installation: 'Installation',
   audit: 'Audit',
+  alerts: 'Alerts',
   settings: 'Settings',
 } satisfies Messages
 export default messages

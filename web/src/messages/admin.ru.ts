@@ -23,5 +23,6 @@ export default {
   reconciliation: 'Сверка',
   installation: 'Установка',
   audit: 'Журнал',
+  alerts: 'Оповещения',
   settings: 'Настройки',
 } satisfies Translation<typeof messages>

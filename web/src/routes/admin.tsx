@@ -88,6 +88,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/alerts',
+    load: () => import('../pages/admin/alerts'),
+    areas: ['admin', 'adminalerts'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/settings',
     load: () => import('../pages/admin/settings'),
     areas: ['admin', 'adminsettings'],

@@ -50,6 +50,7 @@ export const paths = [
   '/admin/providers/$id',
   '/admin/ledger',
   '/admin/jobs',
+  '/admin/alerts',
   '/admin/settings',
 ] as const
 export type Path = (typeof paths)[number]

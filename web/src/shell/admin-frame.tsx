@@ -49,6 +49,7 @@ const groups: readonly {
     label: 'installation',
     places: [
       { to: '/admin/audit', label: 'audit', icon: 'shield' },
+      { to: '/admin/alerts', label: 'alerts', icon: 'send' },
       { to: '/admin/settings', label: 'settings', icon: 'gear' },
     ],
   },

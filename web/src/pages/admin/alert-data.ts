@@ -1,0 +1,6 @@
+/** What the parts of the page of alerts share. */
+import type { Reply } from '../../api/client'
+
+export type Setup = Reply<'/api/admin/alerts'>
+export type Rule = Setup['rules'][number]
+export type Channel = Setup['channels'][number]
