@@ -26,7 +26,7 @@ type Deps struct {
 	Base     func() string                     // how people reach the interface, without a slash at its end
 	Names    func(Kind, string) string         // how people call a subject, "" where the subject is its name
 	Now      func() time.Time
-	Wake     func() // messages wait
+	Wake     func() // has the node look again at once; nil for commands
 }
 
 // Manager keeps rules and channels. It is safe for concurrent use.
@@ -93,6 +93,7 @@ func (m *Manager) PutRule(ctx context.Context, r Rule, only Condition, by audit.
 		return was != r, nil
 	}
 	r.Version = before.Version + 1
+	defer m.wake()
 	return true, m.Store.PutAlertRule(ctx, r, before.Version, m.Now(), audit.Event{Actor: by, Action: audit.AlertChanged, Target: string(r.Kind), Before: was.String(), After: r.String()})
 }
 
@@ -106,6 +107,7 @@ func (m *Manager) ResetRule(ctx context.Context, k Kind, only Condition, by audi
 		return err
 	}
 	usual := k.Usual()
+	defer m.wake()
 	return m.Store.DropAlertRule(ctx, k, was.Version, m.Now(), audit.Event{Actor: by, Action: audit.AlertChanged, Target: string(k), Before: was.String(), After: usual.String()})
 }
 
@@ -201,6 +203,7 @@ func (m *Manager) PutChannel(ctx context.Context, c Channel, secret *string, onl
 	if there {
 		e.Action, e.Before = audit.AlertChannelChanged, was.String()
 	}
+	defer m.wake()
 	return true, m.Store.PutAlertChannel(ctx, c, was.Version, m.Now(), e)
 }
 
@@ -214,6 +217,12 @@ func (m *Manager) RemoveChannel(ctx context.Context, id string, only Condition, 
 		return err
 	}
 	return m.Store.DropAlertChannel(ctx, id, was.Version, m.Now(), audit.Event{Actor: by, Action: audit.AlertChannelRemoved, Target: id, Before: was.String()})
+}
+
+func (m *Manager) wake() {
+	if m.Wake != nil {
+		m.Wake()
+	}
 }
 
 func (m *Manager) secretOf(c *Channel) (string, error) {

@@ -44,6 +44,10 @@ func NewWatcher(m *Manager, d WatchDeps) *Watcher {
 	w := &Watcher{Manager: m, WatchDeps: d, hold: map[string]time.Time{}}
 	w.looks = loop.Every(lookEvery, w.Look)
 	w.sends = loop.Every(sendEvery, w.SendAll)
+	m.Wake = func() {
+		w.looks.Wake()
+		w.sends.Wake()
+	}
 	return w
 }
 
