@@ -243,10 +243,11 @@ func (m *Manager) Test(ctx context.Context, id string) (Answer, error) {
 		return Answer{}, err
 	}
 	now := m.Now()
+	defer m.wake() // what waits for a channel that had failed
 	p := m.compose(&c, Test, nil)
 	p.ID = "alert-test-" + c.ID + "-" + now.UTC().Format("20060102150405.000")
 	a := m.Sender.Send(ctx, &c, secret, p, now)
-	return a, m.Store.NoteAlertTest(ctx, id, &a, now)
+	return a, m.Store.NoteAlertTest(ctx, &c, &a, now)
 }
 
 // Incidents lists at most n, the newest first.

@@ -68,7 +68,7 @@ type PostStore interface {
 	// EndAlerts ends a claim. It does nothing, and says so, when another node has the channel meanwhile.
 	EndAlerts(ctx context.Context, w *Work, o *Outcome) (done bool, err error)
 	// NoteAlertTest notes the answer to a test. One that arrived mends a channel.
-	NoteAlertTest(ctx context.Context, id string, a *Answer, now time.Time) error
+	NoteAlertTest(ctx context.Context, c *Channel, a *Answer, now time.Time) error
 }
 
 // Store is all of them.

@@ -280,7 +280,10 @@ func (s *Notices) EndAlerts(ctx context.Context, w *alert.Work, o *alert.Outcome
 		}
 		done = true
 		if len(o.Parts) > 0 { // what a receiver said of what an operator has changed meanwhile counts no more
-			if _, err = t.Exec(`UPDATE alert_channels SET failed = $3, words = $4, address = CASE WHEN $5 = '' THEN address ELSE $5 END WHERE id = $1 AND version = $2`, w.ID, w.Version, failed, o.Words, o.Address); err != nil {
+			if _, err = t.Exec(`UPDATE alert_channels SET failed = $3, words = $4 WHERE id = $1 AND version = $2`, w.ID, w.Version, failed, o.Words); err != nil {
+				return err
+			}
+			if err = moveChannel(t, w.ID, w.Address, o.Address, o.At); err != nil {
 				return err
 			}
 		}
@@ -319,18 +322,32 @@ func endMessages(t *sqldb.Tx, channel string, list []alert.Message, state string
 	return nil
 }
 
-// NoteAlertTest is alert.PostStore.NoteAlertTest.
-func (s *Notices) NoteAlertTest(ctx context.Context, id string, a *alert.Answer, now time.Time) error {
-	var err error
-	switch {
-	case a.Sent:
-		_, err = s.db.Exec(ctx, `UPDATE alert_channels SET failed = '', words = '', sent_at = $2, attempts = 0, next_at = 0 WHERE id = $1`, id, now.UnixMicro())
-	case a.Failed:
-		_, err = s.db.Exec(ctx, `UPDATE alert_channels SET failed = $2, words = $2 WHERE id = $1`, id, a.Words)
-	case a.Address != "":
-		_, err = s.db.Exec(ctx, `UPDATE alert_channels SET address = $2, words = $3 WHERE id = $1`, id, a.Address, a.Words)
-	default:
-		_, err = s.db.Exec(ctx, `UPDATE alert_channels SET words = $2 WHERE id = $1`, id, a.Words)
+// moveChannel gives a channel the address that its receiver has named, unless an operator has changed it meanwhile.
+func moveChannel(t *sqldb.Tx, id, from, to string, now time.Time) error {
+	if to == "" || to == from {
+		return nil
 	}
-	return err
+	n, err := t.Exec(`UPDATE alert_channels SET address = $3 WHERE id = $1 AND address = $2`, id, from, to)
+	if err != nil || n == 0 {
+		return err
+	}
+	return auditdb.Record(t, audit.Event{Actor: audit.Actor{Name: "receiver"}, Action: audit.AlertChannelChanged, Target: id, Before: from, After: to}, now)
+}
+
+// NoteAlertTest is alert.PostStore.NoteAlertTest.
+func (s *Notices) NoteAlertTest(ctx context.Context, c *alert.Channel, a *alert.Answer, now time.Time) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
+		switch {
+		case a.Sent:
+			_, err = t.Exec(`UPDATE alert_channels SET failed = '', words = '', sent_at = $2, attempts = 0, next_at = 0 WHERE id = $1`, c.ID, now.UnixMicro())
+		case a.Failed:
+			_, err = t.Exec(`UPDATE alert_channels SET failed = $2, words = $2 WHERE id = $1`, c.ID, a.Words)
+		default:
+			_, err = t.Exec(`UPDATE alert_channels SET words = $2 WHERE id = $1`, c.ID, a.Words)
+		}
+		if err != nil {
+			return err
+		}
+		return moveChannel(t, c.ID, c.Address, a.Address, now)
+	})
 }

@@ -259,10 +259,14 @@ func alertRefused(t *testing.T, s *store.Store) {
 		t.Fatalf("%+v", w)
 	}
 	end(t, s, w, &alert.Outcome{Answer: alert.Answer{Failed: true, Words: "Forbidden"}, Parts: w.Waiting, At: at, NextAt: at})
+	log, err := s.Accounts.AuditFound(t.Context(), audit.Search{Limit: 10})
+	if err != nil || len(log) == 0 || log[0].Before != "-100123" || log[0].After != "-1009" {
+		t.Errorf("the move is not in the audit log: %+v, %v", log, err)
+	}
 	if w := claimAlerts(t, s, at.Add(time.Hour)); w != nil {
 		t.Fatalf("a failed channel gets more: %+v", w)
 	}
-	works(t, s.Notices.NoteAlertTest(t.Context(), "ops", &alert.Answer{Sent: true}, at))
+	works(t, s.Notices.NoteAlertTest(t.Context(), &w.Channel, &alert.Answer{Sent: true}, at))
 	if w := claimAlerts(t, s, at); w == nil || w.Failed != "" || w.Attempts != 1 {
 		t.Errorf("after a test that arrived: %+v", w)
 	}
