@@ -20,9 +20,9 @@ import (
 
 type reconcileCmd struct {
 	location
-	File      string            `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file."`
+	File      []string          `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file. Usage and costs of the same days are given together."`
 	Provider  string            `required:"" help:"Slug of the provider, as in weir catalog provider list." placeholder:"SLUG"`
-	Columns   map[string]string `help:"Names of the columns of a CSV file: date, model, id, requests, prompt_tokens, completion_tokens, cost. Several are separated by semicolons." placeholder:"date=Created;cost=Amount"`
+	Columns   map[string]string `help:"Names of the columns of a CSV file: date, model, id, key, requests, prompt_tokens, completion_tokens, cost. Several are separated by semicolons." placeholder:"date=Created;cost=Amount"`
 	Tolerance string            `help:"By how many dollars the cost of a call may differ." default:"0" placeholder:"DOLLARS"`
 }
 
@@ -34,18 +34,7 @@ func (c *reconcileCmd) Run(ctx context.Context) error {
 	if err != nil || tolerance < 0 || tolerance > money.Ruble {
 		return errors.New("--tolerance must be dollars from 0 to 1, such as 0.000001")
 	}
-	info, err := os.Stat(c.File)
-	if err != nil {
-		return err
-	}
-	if info.Size() > usagefile.MaxBytes {
-		return fmt.Errorf("the file has more than %d bytes: export fewer days", usagefile.MaxBytes)
-	}
-	b, err := os.ReadFile(c.File)
-	if err != nil {
-		return err
-	}
-	file, err := usagefile.Read(b, c.Columns)
+	file, err := c.read()
 	if err != nil {
 		return err
 	}
@@ -65,14 +54,40 @@ func (c *reconcileCmd) Run(ctx context.Context) error {
 	if err := c.report(&file, &r); err != nil {
 		return err
 	}
-	if len(r.Differences) > 0 {
+	if r.Wrong() > 0 {
 		return errDiffers
 	}
 	return nil
 }
 
+// read reads the files as one.
+func (c *reconcileCmd) read() (all reconcile.File, err error) {
+	var formats []string
+	for _, name := range c.File {
+		info, err := os.Stat(name)
+		if err != nil {
+			return all, err
+		}
+		if info.Size() > usagefile.MaxBytes {
+			return all, fmt.Errorf("%s has more than %d bytes: export fewer days", name, usagefile.MaxBytes)
+		}
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return all, err
+		}
+		file, err := usagefile.Read(b, c.Columns)
+		if err != nil {
+			return all, err
+		}
+		formats = append(formats, file.Format)
+		all.Rows, all.More = append(all.Rows, file.Rows...), all.More || file.More
+	}
+	all.Format = strings.Join(formats, " and ")
+	return all, nil
+}
+
 // report prints what was compared, and the differences.
-func (c *reconcileCmd) report(file *usagefile.File, r *reconcile.Result) error {
+func (c *reconcileCmd) report(file *reconcile.File, r *reconcile.Result) error {
 	how := "by day and model"
 	switch {
 	case r.ByCall:

@@ -94,6 +94,9 @@ const (
 	AlertChannelChanged = "alert_channel.change"
 	AlertChannelRemoved = "alert_channel.remove"
 
+	ReconciliationMade    = "reconciliation.make"
+	ReconciliationDeleted = "reconciliation.delete"
+
 	PresetCreated = "preset.create"
 	PresetSaved   = "preset.save"
 	PresetDeleted = "preset.delete"

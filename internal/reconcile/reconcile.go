@@ -18,6 +18,8 @@ import (
 // MaxCalls is how many calls one comparison takes into memory.
 const MaxCalls = 2_000_000
 
+const billion = 1_000_000_000
+
 // maxNamed is how many calls are named for one difference.
 const maxNamed = 20
 
@@ -59,6 +61,7 @@ type Row struct {
 	Place string // where it stands, such as "line 3" or "data[0].results[2]"
 	Day   string // of UTC, 2026-11-25
 	Model string // as the provider names it, "" when the file is not grouped by model
+	Key   string // the provider's name or id of the key that was used, "" when the file does not say
 	Call  string // the provider's id of the one answer that the row is of, "" when it is of several
 	Figures
 }
@@ -100,6 +103,8 @@ const (
 	Doubled  Kind = "doubled"  // the provider has it more than once
 	Tokens   Kind = "tokens"   // both have it, with other tokens
 	Repriced Kind = "repriced" // both have it with the same tokens, at another price
+	Late     Kind = "late"     // both have it: the provider on the day on which it ended, the gateway on the day before
+	Cost     Kind = "cost"     // both have calls, at another cost; the file has nothing but costs, so these may be other calls or other prices
 )
 
 // Difference is one thing on which the provider and the gateway do not agree.
@@ -109,8 +114,30 @@ type Difference struct {
 	Place        string // the first row of the file that is part of it, "" when none is
 	Answer       string // the provider's id of the answer, "" for a group of calls
 	Theirs, Ours Figures
+	N            int64    // how many calls it is of, 0 when that is not known
+	Delta        Delta    // by how much the provider has more because of it
 	Calls        []string // generations behind it: those that explain it if they are known, else those of the day and model
 	More         int      // calls beyond those
+}
+
+// Delta is by how much the figures of the provider are above those of the gateway. What one side does not report is 0, and nil for dollars.
+type Delta struct {
+	Calls, Prompt, Completion int64
+	Dollars                   *big.Rat
+}
+
+// Group is what both sides have of a day, or of a day and a model.
+type Group struct {
+	Day, Model   string
+	Theirs, Ours Figures
+}
+
+// Sum is all differences of a kind.
+type Sum struct {
+	Kind        Kind
+	Differences int
+	Calls       int64
+	Delta       Delta
 }
 
 // Result is what a comparison found.
@@ -119,7 +146,37 @@ type Result struct {
 	ByCall      bool   // rows were compared call by call, by the id of the answer
 	ByModel     bool   // rows were compared by day and model; otherwise by day alone
 	Rows, Calls int
-	Differences []Difference
+
+	Theirs, Ours Figures // of all days and models
+
+	Sums        []Sum        // of all differences, by kind
+	Groups      []Group      // by day and model
+	Differences []Difference // by day and model
+}
+
+// total adds up the groups. Dollars of the gateway are not known when those of one group are not.
+func (r *Result) total() {
+	r.Theirs, r.Ours = Unreported(), Unreported()
+	known := true
+	for i := range r.Groups {
+		g := &r.Groups[i]
+		r.Theirs.Add(&g.Theirs)
+		r.Ours.Add(&g.Ours)
+		known = known && g.Ours.Dollars != nil
+	}
+	if !known {
+		r.Ours.Dollars = nil
+	}
+}
+
+// Wrong is how many differences there are that cost anybody money: calls that only stand on another day do not.
+func (r *Result) Wrong() (n int) {
+	for i := range r.Sums {
+		if r.Sums[i].Kind != Late {
+			n += r.Sums[i].Differences
+		}
+	}
+	return n
 }
 
 // Match compares rows with calls. calls are those from the day before the first row until the day after the last, in any order. A difference in
@@ -147,12 +204,16 @@ func Match(rows []Row, calls []Call, tolerance money.Nano) (Result, error) {
 		return r, fault.Newf(fault.Invalid, op, "%s has no id of a call, while other rows have one: compare them in separate files.", rows[at].Place)
 	}
 	r.ByCall = named > 0
-	m := matcher{r: &r, tolerance: new(big.Rat).SetFrac64(int64(tolerance)+1, 1_000_000_000)}
+	m := matcher{r: &r, tolerance: new(big.Rat).SetFrac64(int64(tolerance)+1, billion), sums: map[Kind]*Sum{}, groups: map[groupKey]*group{}}
 	if r.ByCall {
 		m.byCall(rows, calls)
+		m.show()
 	} else {
 		m.byGroup(rows, calls)
 	}
+	r.Sums = m.sortedSums()
+	r.total()
+	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model)) })
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
 		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model), strings.Compare(string(a.Kind), string(b.Kind)))
 	})
@@ -164,11 +225,50 @@ func (r *Result) within(c *Call) bool {
 	return c.Began.Format(time.DateOnly) >= r.First && c.Ended.Format(time.DateOnly) <= r.Last
 }
 
+// day is that of UTC on which the call began.
+func (c *Call) day() string { return c.Began.Format(time.DateOnly) }
+
+func deltaOf(f *Figures) Delta {
+	return Delta{max(f.Calls, 0), max(f.Prompt, 0), max(f.Completion, 0), f.Dollars}
+}
+
+// DeltaBetween is what the provider has more, of what both report.
+func DeltaBetween(theirs, ours *Figures) (d Delta) {
+	for _, x := range [...]struct {
+		to           *int64
+		theirs, ours int64
+	}{{&d.Calls, theirs.Calls, ours.Calls}, {&d.Prompt, theirs.Prompt, ours.Prompt}, {&d.Completion, theirs.Completion, ours.Completion}} {
+		if x.theirs >= 0 && x.ours >= 0 {
+			*x.to = x.theirs - x.ours
+		}
+	}
+	if theirs.Dollars != nil && ours.Dollars != nil {
+		d.Dollars = new(big.Rat).Sub(theirs.Dollars, ours.Dollars)
+	}
+	return d
+}
+
+func (d Delta) negative() Delta {
+	out := Delta{Calls: -d.Calls, Prompt: -d.Prompt, Completion: -d.Completion}
+	if d.Dollars != nil {
+		out.Dollars = new(big.Rat).Neg(d.Dollars)
+	}
+	return out
+}
+
+func (d Delta) plus(o Delta) Delta {
+	out := Delta{Calls: d.Calls + o.Calls, Prompt: d.Prompt + o.Prompt, Completion: d.Completion + o.Completion, Dollars: cmp.Or(d.Dollars, o.Dollars)}
+	if d.Dollars != nil && o.Dollars != nil {
+		out.Dollars = new(big.Rat).Add(d.Dollars, o.Dollars)
+	}
+	return out
+}
+
 // figures are those of one call.
 func (c *Call) figures() Figures {
 	f := Figures{Calls: 1, Prompt: c.Prompt, Completion: c.Completion}
 	if c.Priced {
-		f.Dollars = new(big.Rat).SetFrac64(int64(c.Dollars), 1_000_000_000)
+		f.Dollars = new(big.Rat).SetFrac64(int64(c.Dollars), billion)
 	}
 	return f
 }

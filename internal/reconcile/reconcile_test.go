@@ -98,8 +98,11 @@ func TestByDayAndModel(t *testing.T) {
 	}
 	big, small := figures(3, 700, 70, 7000), figures(1, 800, 80, 8000)
 	tokens := reconcile.Figures{Calls: -1, Prompt: 700, Completion: 70}
-	cost := reconcile.Unreported()
-	cost.Dollars = dollars(7000)
+	only := func(nano int64) reconcile.Figures {
+		f := reconcile.Unreported()
+		f.Dollars = dollars(nano)
+		return f
+	}
 	for name, x := range map[string]struct {
 		big, small reconcile.Figures
 		want       string
@@ -108,19 +111,84 @@ func TestByDayAndModel(t *testing.T) {
 		"one more like one of ours":       {figures(4, 1100, 110, 11000), small, "doubled gen-4"},
 		"one more like none of ours":      {figures(4, 1000, 110, 11000), small, "lost gen-1 gen-2 gen-4"},
 		"one less":                        {figures(2, 500, 50, 5000), small, "extra gen-2"},
-		"two less":                        {figures(1, 400, 40, 4000), small, "extra gen-1 gen-2 gen-4"},
+		"two less":                        {figures(1, 400, 40, 4000), small, "extra gen-1 gen-2"},
+		"two more like two of ours":       {figures(5, 1200, 120, 12000), small, "doubled gen-1 gen-4"},
+		"all twice":                       {figures(6, 1400, 140, 14000), small, "doubled gen-1 gen-2 gen-4"},
+		"one more, at another price":      {figures(4, 1100, 110, 12000), small, "doubled gen-4; repriced gen-1 gen-2 gen-4"},
+		"one more, none are counted":      {reconcile.Figures{Calls: -1, Prompt: 900, Completion: 90}, small, "doubled gen-2"},
+		"one less, none are counted":      {reconcile.Figures{Calls: -1, Prompt: 500, Completion: 50}, small, "extra gen-2"},
+		"cost of one call more":           {only(11000), small, "doubled gen-4"},
+		"cost of one call less":           {only(3000), small, "extra gen-4"},
+		"another cost":                    {only(7700), small, "cost gen-1 gen-2 gen-4"},
 		"other tokens":                    {figures(3, 701, 70, 7000), small, "tokens gen-1 gen-2 gen-4"},
 		"another price":                   {big, figures(1, 800, 80, 8002), "repriced gen-8"},
 		"each call rounded":               {figures(3, 700, 70, 6997), small, ""},
 		"calls are not counted":           {tokens, small, ""},
 		"tokens differ, none are counted": {reconcile.Figures{Calls: -1, Prompt: 700, Completion: 71}, small, "tokens gen-1 gen-2 gen-4"},
-		"cost alone":                      {cost, small, ""},
+		"cost alone":                      {only(7000), small, ""},
 	} {
 		rows := []reconcile.Row{{Place: "a", Day: day, Model: "gpt-4o-2024-08-06", Figures: x.big}, {Place: "b", Day: day, Model: "gpt-mini", Figures: x.small}}
 		r, err := reconcile.Match(rows, calls(), 0)
 		if got := found(&r); err != nil || got != x.want || r.ByCall || !r.ByModel {
 			t.Errorf("%s: %q, %v, want %q", name, got, err, x.want)
 		}
+	}
+}
+
+// Of calls past midnight, the provider may book some on the next day. These are named, and neither lost nor extra.
+func TestCallsOnTheNextDay(t *testing.T) {
+	t.Parallel()
+	const tomorrow = "2026-11-26"
+	past := func(ours []reconcile.Call, at ...int) {
+		for _, i := range at {
+			ours[i].Began, ours[i].Ended = time.Date(2026, 11, 25, 23, 59, 59, 0, time.UTC), time.Date(2026, 11, 26, 0, 0, 1, 0, time.UTC)
+		}
+	}
+	row := func(day string, calls, prompt, completion int64) reconcile.Row {
+		return reconcile.Row{Place: day, Day: day, Model: "gpt-4o", Figures: reconcile.Figures{Calls: calls, Prompt: prompt, Completion: completion, Dollars: dollars(10 * prompt)}}
+	}
+	for name, x := range map[string]struct {
+		rows []reconcile.Row
+		want string
+	}{
+		"booked where it began":      {[]reconcile.Row{row(day, 3, 700, 70)}, ""},
+		"booked where it ended":      {[]reconcile.Row{row(day, 2, 300, 30), row(tomorrow, 1, 400, 40)}, "late gen-4"},
+		"both":                       {[]reconcile.Row{row(day, 1, 200, 20), row(tomorrow, 2, 500, 50)}, "late gen-1 gen-4"},
+		"one of both":                {[]reconcile.Row{row(day, 2, 600, 60), row(tomorrow, 1, 100, 10)}, "late gen-1"},
+		"outside of the file":        {[]reconcile.Row{row(day, 2, 300, 30)}, "late gen-4"},
+		"from the day before":        {[]reconcile.Row{row(tomorrow, 1, 400, 40)}, "late gen-4"},
+		"and another one twice":      {[]reconcile.Row{row(day, 3, 500, 50), row(tomorrow, 1, 400, 40)}, "doubled gen-2; late gen-4"},
+		"and one that is not billed": {[]reconcile.Row{row(day, 1, 100, 10), row(tomorrow, 1, 400, 40)}, "extra gen-2; late gen-4"},
+	} {
+		ours := calls()[:3]
+		past(ours, 0, 2)
+		r, err := reconcile.Match(x.rows, ours, 0)
+		if got := found(&r); err != nil || got != x.want {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, x.want)
+		}
+	}
+}
+
+// The differences of a comparison add up to the difference of both sides.
+func TestDifferencesAddUp(t *testing.T) {
+	t.Parallel()
+	rows := []reconcile.Row{
+		{Place: "a", Day: day, Model: "gpt-4o", Figures: reconcile.Figures{Calls: 4, Prompt: 1100, Completion: 110, Dollars: dollars(12000)}},
+		{Place: "b", Day: day, Model: "other", Figures: reconcile.Figures{Calls: 2, Prompt: 5, Completion: 5, Dollars: dollars(77)}},
+	}
+	r, err := reconcile.Match(rows, calls(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	sum := new(big.Rat)
+	for _, s := range r.Sums {
+		got = append(got, fmt.Sprintf("%s %d of %d calls, %s", s.Kind, s.Differences, s.Calls, s.Delta.Dollars.FloatString(9)))
+		sum.Add(sum, s.Delta.Dollars)
+	}
+	want := []string{"doubled 1 of 1 calls, 0.000004000", "extra 1 of 1 calls, -0.000008000", "lost 1 of 2 calls, 0.000000077", "repriced 1 of 0 calls, 0.000001000"}
+	if !slices.Equal(got, want) || sum.Cmp(dollars(12077-15000)) != 0 || r.Wrong() != 4 || len(r.Groups) != 3 {
+		t.Errorf("%q, %s, %d groups", got, sum.FloatString(9), len(r.Groups))
 	}
 }
 

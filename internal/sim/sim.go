@@ -15,6 +15,7 @@ import (
 
 	"weir/internal/sim/audio"
 	"weir/internal/sim/batches"
+	"weir/internal/sim/bills"
 	"weir/internal/sim/chat"
 	"weir/internal/sim/kit"
 	"weir/internal/sim/media"
@@ -30,6 +31,9 @@ type (
 	Model     = kit.Model
 	Prices    = kit.Prices
 	JobCounts = media.JobCounts
+
+	BillOrder   = bills.Order
+	SeededError = bills.Seeded
 )
 
 // Credentials of wires that sign, when none are configured.
@@ -104,6 +108,7 @@ func New(c Config) *Server {
 		kit.SendJSON(w, 200, []byte(`{"ok":true}`))
 	})
 	s.mux.HandleFunc("POST /sim/keys", s.setKeys)
+	s.mux.HandleFunc("GET /sim/bill", bills.Serve(host))
 	s.mux.HandleFunc("/sim/redirected", func(w http.ResponseWriter, _ *http.Request) {
 		s.host.Stats.Redirected.Add(1)
 		kit.SendJSON(w, 200, []byte(`{"redirected":true}`))
@@ -232,6 +237,14 @@ func (s *Server) statsJSON() []byte {
 	dst = append(media.AppendAny(dst, all), `,"batches":`...)
 	return append(media.AppendAny(dst, media.JSONOf("made", int64(made), "cancelled", int64(cancelled), "kept", int64(s.batches.Kept()))), '}')
 }
+
+// Bill exports what was served as a provider does, with the errors that are asked for.
+func (s *Server) Bill(o *BillOrder) ([]byte, []SeededError, error) {
+	return bills.Export(s.host.Served(), o)
+}
+
+// Served are the answers that a provider would bill.
+func (s *Server) Served() []kit.Served { return s.host.Served() }
 
 // Stats is a copy of the counts.
 func (s *Server) Stats() Stats { return s.host.Stats.Snapshot() }

@@ -80,6 +80,10 @@ func (r *reader) bucket(e value, from, to time.Time, read func(value, *reconcile
 	}
 	return e.member("results").elements(func(result value) error {
 		row := reconcile.Row{Place: result.place, Day: day, Figures: reconcile.Unreported()}
+		var err error
+		if row.Key, err = result.member("api_key_id").text(); err != nil {
+			return err
+		}
 		if err := read(result, &row); err != nil {
 			return err
 		}
@@ -95,11 +99,11 @@ func (r *reader) add(row reconcile.Row) error {
 	return nil
 }
 
-func (r *reader) is(f Format, place string) error {
+func (r *reader) is(f, service, place string) error {
 	if r.Format != "" && r.Format != f {
 		return wrong(place, "this is %s, while the file began with %s", f, r.Format)
 	}
-	r.Format = f
+	r.Format, r.Service = f, service
 	return nil
 }
 
@@ -119,7 +123,7 @@ func tokens(v value, row *reconcile.Row, input []string, output string) (err err
 // cost is the model and what of it: "gpt-4o-2024-08-06, input".
 func (r *reader) openAI(v value, row *reconcile.Row) (err error) {
 	if amount := v.member("amount"); !amount.absent() {
-		if err = r.is(OpenAICosts, v.place); err != nil {
+		if err = r.is(OpenAICosts, "openai", v.place); err != nil {
 			return err
 		}
 		if err = dollarsOnly(amount.member("currency")); err != nil {
@@ -134,7 +138,7 @@ func (r *reader) openAI(v value, row *reconcile.Row) (err error) {
 		}
 		return err
 	}
-	if err = r.is(OpenAIUsage, v.place); err != nil {
+	if err = r.is(OpenAIUsage, "openai", v.place); err != nil {
 		return err
 	}
 	if row.Model, err = v.member("model").text(); err != nil {
@@ -153,7 +157,7 @@ func (r *reader) anthropic(v value, row *reconcile.Row) (err error) {
 		return err
 	}
 	if amount := v.member("amount"); !amount.absent() {
-		if err = r.is(AnthropicCosts, v.place); err != nil {
+		if err = r.is(AnthropicCosts, "anthropic", v.place); err != nil {
 			return err
 		}
 		if err = dollarsOnly(v.member("currency")); err != nil {
@@ -165,7 +169,7 @@ func (r *reader) anthropic(v value, row *reconcile.Row) (err error) {
 		}
 		return err
 	}
-	if err = r.is(AnthropicUsage, v.place); err != nil {
+	if err = r.is(AnthropicUsage, "anthropic", v.place); err != nil {
 		return err
 	}
 	return tokens(v, row, []string{
@@ -183,7 +187,7 @@ func dollarsOnly(currency value) error {
 
 // openRouter reads an activity. usage is dollars of credits (API reference, "ActivityItem"); what was spent with keys of one's own is not among it.
 func (r *reader) openRouter(v value) (err error) {
-	if err = r.is(OpenRouter, v.place); err != nil {
+	if err = r.is(OpenRouter, "openrouter", v.place); err != nil {
 		return err
 	}
 	row := reconcile.Row{Place: v.place, Figures: reconcile.Unreported()}

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"errors"
 	"io"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,19 +13,42 @@ import (
 	"weir/internal/reconcile"
 )
 
-// ColumnNames are the columns of a table, under the names that they have without a choice. date must be there, and one of tokens and cost. Costs are
-// dollars.
-var ColumnNames = []string{"date", "model", "id", "requests", "prompt_tokens", "completion_tokens", "cost"}
+// ColumnNames are what the columns of a table are read as. date must be there, and one of tokens and cost. Costs are dollars.
+var ColumnNames = []string{"date", "model", "id", "key", "requests", "prompt_tokens", "completion_tokens", "cost"}
 
-// table is a CSV file with the places of its columns, -1 for those that it does not have.
+// usual are the names that columns have in exports, without a choice. Several names in a text are added up: Anthropic's console writes cached tokens beside the
+// others ("usage_input_tokens_no_cache"), and OpenRouter's one line for each generation.
+var usual = map[string][]string{
+	"date":  {"date", "day", "usage_date_utc", "created_at", "start_time_iso", "timestamp"},
+	"model": {"model", "model_version", "model_permaslug"},
+	"id":    {"id", "generation_id"},
+	"key":   {"key", "api_key_id", "api_key", "api_key_name"},
+	"requests": {
+		"requests", "num_model_requests",
+	},
+	"prompt_tokens": {
+		"prompt_tokens", "tokens_prompt", "input_tokens",
+		"usage_input_tokens_no_cache+usage_input_tokens_cache_write_5m+usage_input_tokens_cache_write_1h+usage_input_tokens_cache_read",
+	},
+	"completion_tokens": {"completion_tokens", "tokens_completion", "output_tokens", "usage_output_tokens"},
+	"cost":              {"cost", "cost_total", "cost_usd", "amount_value"},
+}
+
+// services have a column that no other export has.
+var services = map[string]string{"usage_date_utc": "anthropic", "generation_id": "openrouter", "num_model_requests": "openai", "amount_value": "openai"}
+
+// table is a CSV file with the places of its columns, none for those that it does not have.
 type table struct {
-	at     map[string]int
+	*csv.Reader
+	header []string
+	chosen map[string]string
+	at     map[string][]int
 	record []string
 	place  string
 }
 
-func readTable(b []byte, columns map[string]string) (File, error) {
-	file := File{Format: Table}
+// openTable reads the header of a table.
+func openTable(b []byte) (*table, error) {
 	c := csv.NewReader(bytes.NewReader(b))
 	first, _, _ := bytes.Cut(b, []byte("\n"))
 	for _, comma := range []rune{';', '\t'} {
@@ -32,34 +56,94 @@ func readTable(b []byte, columns map[string]string) (File, error) {
 			c.Comma = comma
 		}
 	}
-	c.ReuseRecord = true
 	header, err := c.Read()
 	if err != nil {
-		return file, unreadable(err)
+		return nil, unreadable(err)
 	}
-	t := table{at: map[string]int{}}
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+	}
+	c.ReuseRecord = true
+	return &table{Reader: c, header: header, chosen: map[string]string{}, at: map[string][]int{}}, nil
+}
+
+// places are those of the columns with these names: one, or several with a plus between. Without one of them it is nil.
+func (t *table) places(names string) (all []int) {
+	find := func(name string) int {
+		return slices.IndexFunc(t.header, func(h string) bool { return strings.EqualFold(h, strings.TrimSpace(name)) })
+	}
+	if i := find(names); i >= 0 {
+		return []int{i}
+	}
+	for name := range strings.SplitSeq(names, "+") {
+		i := find(name)
+		if i < 0 {
+			return nil
+		}
+		all = append(all, i)
+	}
+	return all
+}
+
+// choose finds the columns. A choice of "" leaves a column out.
+func (t *table) choose(columns map[string]string) error {
 	for _, name := range ColumnNames {
 		wanted, chosen := columns[name]
-		if !chosen {
-			wanted = name
+		names := usual[name]
+		if chosen {
+			names = []string{wanted}
 		}
-		t.at[name] = slices.IndexFunc(header, func(h string) bool { return strings.EqualFold(strings.TrimSpace(h), wanted) })
-		if t.at[name] < 0 && (chosen || name == "date") {
-			return file, wrong("line 1", "there is no column %s for %s; the file has %s", clip(wanted), name, clip(strings.Join(header, ", ")))
+		for _, one := range names {
+			if places := t.places(one); places != nil {
+				t.at[name], t.chosen[name] = places, one
+				break
+			}
+		}
+		if t.at[name] == nil && (chosen && wanted != "" || name == "date") {
+			return wrong("line 1", "there is no column %s for %s; the file has %s", clip(orName(wanted, name)), name, clip(strings.Join(t.header, ", ")))
 		}
 	}
-	if t.at["prompt_tokens"] < 0 && t.at["completion_tokens"] < 0 && t.at["cost"] < 0 {
-		return file, wrong("line 1", "there is no column of tokens or cost; the file has %s", clip(strings.Join(header, ", ")))
+	if t.at["prompt_tokens"] == nil && t.at["completion_tokens"] == nil && t.at["cost"] == nil {
+		return wrong("line 1", "there is no column of tokens or cost; the file has %s", clip(strings.Join(t.header, ", ")))
 	}
+	return nil
+}
+
+func orName(wanted, name string) string {
+	if wanted == "" {
+		return name
+	}
+	return wanted
+}
+
+func (t *table) service() string {
+	for name, service := range services {
+		if t.places(name) != nil {
+			return service
+		}
+	}
+	return ""
+}
+
+func readTable(b []byte, columns map[string]string) (File, error) {
+	file := File{Format: Table}
+	t, err := openTable(b)
+	if err != nil {
+		return file, err
+	}
+	if err := t.choose(columns); err != nil {
+		return file, err
+	}
+	file.Service, file.Header, file.Chosen = t.service(), t.header, t.chosen
 	for {
-		t.record, err = c.Read()
+		t.record, err = t.Read()
 		if errors.Is(err, io.EOF) {
 			return file, nil
 		}
 		if err != nil {
 			return file, unreadable(err)
 		}
-		line, _ := c.FieldPos(0)
+		line, _ := t.FieldPos(0)
 		if t.place = "line " + strconv.Itoa(line); len(file.Rows) >= MaxRows {
 			return file, wrong(t.place, "a file may have %d rows: export fewer days", MaxRows)
 		}
@@ -83,14 +167,14 @@ func unreadable(err error) error {
 }
 
 func (t *table) text(name string) string {
-	if at := t.at[name]; at >= 0 {
-		return strings.Clone(strings.TrimSpace(t.record[at]))
+	if at := t.at[name]; at != nil {
+		return strings.Clone(strings.TrimSpace(t.record[at[0]]))
 	}
 	return ""
 }
 
 func (t *table) row() (reconcile.Row, error) {
-	row := reconcile.Row{Place: t.place, Model: t.text("model"), Call: t.text("id"), Figures: reconcile.Unreported()}
+	row := reconcile.Row{Place: t.place, Model: t.text("model"), Call: t.text("id"), Key: t.text("key"), Figures: reconcile.Unreported()}
 	var ok bool
 	if row.Day, ok = dayOf(t.text("date")); !ok {
 		return row, wrong(t.place, "%s is no day of UTC: write 2026-11-25 or 2026-11-25T10:00:00Z", clip(t.text("date")))
@@ -99,20 +183,31 @@ func (t *table) row() (reconcile.Row, error) {
 		name string
 		to   *int64
 	}{{"requests", &row.Calls}, {"prompt_tokens", &row.Prompt}, {"completion_tokens", &row.Completion}} {
-		text := t.text(x.name)
+		for _, at := range t.at[x.name] {
+			text := strings.TrimSpace(t.record[at])
+			if text == "" {
+				continue
+			}
+			n, err := countOf(text)
+			if err != nil {
+				return row, wrong(t.place, "%s must be a whole number of at least zero, not %s", x.name, clip(text))
+			}
+			*x.to = max(*x.to, 0) + n
+		}
+	}
+	for _, at := range t.at["cost"] {
+		text := strings.TrimSpace(t.record[at])
 		if text == "" {
 			continue
 		}
-		n, err := countOf(text)
-		if err != nil {
-			return row, wrong(t.place, "%s must be a whole number of at least zero, not %s", x.name, clip(text))
-		}
-		*x.to = n
-	}
-	if text := t.text("cost"); text != "" {
-		if row.Dollars, ok = decimal(strings.TrimPrefix(text, "$")); !ok {
+		n, ok := decimal(strings.TrimPrefix(text, "$"))
+		if !ok {
 			return row, wrong(t.place, "cost must be dollars such as 0.0125, not %s", clip(text))
 		}
+		if row.Dollars != nil {
+			n = new(big.Rat).Add(n, row.Dollars)
+		}
+		row.Dollars = n
 	}
 	return row, nil
 }

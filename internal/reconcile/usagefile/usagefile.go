@@ -22,34 +22,50 @@ const (
 
 const op = "usagefile.Read"
 
-// Format is what a file is.
-type Format string
-
 // The formats.
 const (
-	OpenAIUsage    Format = "OpenAI usage"    // GET /v1/organization/usage/completions
-	OpenAICosts    Format = "OpenAI costs"    // GET /v1/organization/costs
-	AnthropicUsage Format = "Anthropic usage" // GET /v1/organizations/usage_report/messages
-	AnthropicCosts Format = "Anthropic costs" // GET /v1/organizations/cost_report
-	OpenRouter     Format = "OpenRouter activity"
-	Table          Format = "CSV"
+	OpenAIUsage    = "OpenAI usage"    // GET /v1/organization/usage/completions
+	OpenAICosts    = "OpenAI costs"    // GET /v1/organization/costs
+	AnthropicUsage = "Anthropic usage" // GET /v1/organizations/usage_report/messages
+	AnthropicCosts = "Anthropic costs" // GET /v1/organizations/cost_report
+	OpenRouter     = "OpenRouter activity"
+	Table          = "CSV"
 )
 
 // File is what was read.
-type File struct {
-	Format Format
-	Rows   []reconcile.Row
-	More   bool // the provider says that further pages follow
+type File = reconcile.File
+
+// Reader is reconcile.Reader.
+type Reader struct{}
+
+// Read reads a file; see the function Read.
+func (Reader) Read(b []byte, columns map[string]string) (File, error) { return Read(b, columns) }
+
+// Columns are the header of a table, and the columns that are read without a choice.
+func (Reader) Columns(b []byte) (header []string, chosen map[string]string, err error) {
+	if b = trimmed(b); isJSON(b) {
+		return nil, nil, nil
+	}
+	t, err := openTable(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	_ = t.choose(nil) // what is found is shown, whether it is enough or not
+	return t.header, t.chosen, nil
 }
 
-// Read reads a file. columns say how the columns of a CSV file are named, where they are not named as in ColumnNames. It fails with fault.Invalid, which
+func trimmed(b []byte) []byte { return bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf"))) }
+
+func isJSON(b []byte) bool { return len(b) > 0 && (b[0] == '{' || b[0] == '[') }
+
+// Read reads a file. columns say which columns of a CSV file are read, by ColumnNames, where they are not named as
+// providers name them; several with a plus between are added up. It fails with fault.Invalid, which
 // names the place.
 func Read(b []byte, columns map[string]string) (File, error) {
 	if len(b) > MaxBytes {
 		return File{}, fault.Newf(fault.PayloadTooLarge, op, "The file has more than %d bytes: export fewer days.", MaxBytes)
 	}
-	b = bytes.TrimSpace(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")))
-	if len(b) > 0 && (b[0] == '{' || b[0] == '[') {
+	if b = trimmed(b); isJSON(b) {
 		return readJSON(b)
 	}
 	return readTable(b, columns)

@@ -28,7 +28,7 @@ func rowsOf(f *usagefile.File) string {
 func TestFilesOfProviders(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
-		format  usagefile.Format
+		format  string
 		columns map[string]string
 		want    string
 	}{
@@ -45,6 +45,19 @@ file.data[0].results[2] | 2024-11-01 |  |  | -1 | -1 | -1 | 0.0000012000
 file.data[0].results[1] | 2025-08-01 |  |  | -1 | -1 | -1 | 0.0100000000
 `},
 		"openrouter-activity.json": {usagefile.OpenRouter, nil, `file.data[0] | 2025-08-24 | openai/gpt-4.1 |  | 5 | 50 | 125 | 0.0150000000
+`},
+		// Buckets of an hour, grouped by key; cached tokens are part of the input (github.com/vercel/ai/issues/8794).
+		"openai-usage-hours.json": {usagefile.OpenAIUsage, nil, `file.data[0].results[0] | 2024-11-01 | gpt-5-nano-2025-08-07 |  | 1 | 2224 | 1415 | -
+file.data[0].results[1] | 2024-11-01 | gpt-5-nano-2025-08-07 |  | 1 | 2224 | 1469 | -
+`},
+		// Cents, with zeros after the point (github.com/langwatch/langwatch/issues/6977).
+		"anthropic-costs-cents.json": {usagefile.AnthropicCosts, nil, `file.data[0].results[0] | 2026-08-13 | claude-sonnet-4-20250514 |  | -1 | -1 | -1 | 412.8000000000
+`},
+		// The file of the Claude Console: four columns make up the prompt.
+		"anthropic-console.csv": {usagefile.Table, nil, `line 2 | 2026-08-05 | claude-opus-5 |  | -1 | 62957 | 16932 | -
+`},
+		// The file of openrouter.ai/activity: a line for each generation, dated models.
+		"openrouter-activity.csv": {usagefile.Table, nil, `line 2 | 2026-09-05 | openai/gpt-4.1-2025-04-14 | gen-1756000000-a1B2 | -1 | 2846 | 379 | 0.0142275000
 `},
 		"table.csv": {usagefile.Table, nil, `line 2 | 2026-11-25 | gpt-4o | answer-1 | -1 | 100 | 10 | 0.0000125000
 line 3 | 2026-11-24 | gpt-4o | answer-2 | -1 | 200 | 20 | -

@@ -11,7 +11,7 @@ import (
 
 // MessagesWire is POST /v1/messages of Anthropic. Its words are those of Anthropic's API reference and of its answers to bad requests.
 var MessagesWire = &kit.Wire{
-	Name: "messages", Phrases: &messagesPhrases,
+	Name: "messages", IDs: "msg_", Phrases: &messagesPhrases,
 	ErrorBody: messagesError,
 	ErrorHeader: func(h http.Header, f *kit.Refusal) {
 		h.Set("Request-Id", messagesRequestID(f))

@@ -137,10 +137,11 @@ func (x *Exchange) stall() {
 	}
 }
 
-// Play sends the answer: with the fault that the request asks for, if this call is to have it, else as it is.
-func (x *Exchange) Play(r *Reply) {
+// Play sends the answer: with the fault that the request asks for, if this call is to have it, else as it is. It reports whether an answer was begun that
+// would be billed.
+func (x *Exchange) Play(r *Reply) bool {
 	if !x.Wait(x.Knobs.Delay) {
-		return
+		return false
 	}
 	if x.dressed = x.shape(r); x.dressed != nil {
 		r = x.dressed.dress(r)
@@ -148,9 +149,10 @@ func (x *Exchange) Play(r *Reply) {
 	if f := Faults[x.Knobs.Fault]; f.play != nil && x.s.turns.due(x.Knobs) {
 		x.c.faults.Add(1)
 		f.play(x, r)
-		return
+		return false
 	}
 	x.plain(r)
+	return true
 }
 
 func (x *Exchange) plain(r *Reply) {

@@ -37,6 +37,7 @@ type Host struct {
 	Stats  stats
 	turns  turns
 	keys   keys
+	bill   bill
 
 	Stalls context.Context // ends when the server begins to close, and ends stalls
 	abort  context.Context // ends when the server has waited long enough, and ends answers
@@ -62,6 +63,7 @@ func (s *Host) Reset() {
 	s.Stats.reset()
 	s.cache.reset()
 	s.turns.reset()
+	s.bill.reset()
 }
 
 // Bearer returns the bearer token of a request, "" without one.
@@ -150,10 +152,13 @@ func (s *Host) Refuse(on *Wire, w http.ResponseWriter, f *Refusal) {
 // Answer computes the answer to a request and plays it as the reply that write makes of it.
 func (s *Host) Answer(w http.ResponseWriter, r *http.Request, started time.Time, a *Request, write func(*Answer, time.Time) *Reply) {
 	answer := s.Reply(a)
-	out := write(&answer, s.Config.Now())
+	began := s.Config.Now()
+	out := write(&answer, began)
 	x := s.Exchange(out.Wire, w, r, a.Name, a.Stream, &a.Knobs, started)
 	defer x.End()
-	x.Play(out)
+	if x.Play(out) {
+		s.bill.add(&Served{ID: out.Wire.IDs + HexOf(answer.ID), Model: a.Name, Key: keyOf(r), Began: began, Ended: s.Config.Now(), Usage: answer.Usage})
+	}
 }
 
 // HandleJSON reads a JSON request and calls then with its body, which is valid until then returns. It sends all refusals itself.

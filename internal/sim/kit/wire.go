@@ -9,6 +9,7 @@ import (
 // Wire is one provider's protocol as far as transport and faults need it. Each wire reads requests and writes answers in its own files.
 type Wire struct {
 	Name    string // also part of signatures
+	IDs     string // what the ids of answers begin with
 	Phrases *Phrases
 
 	ErrorBody   func(*Refusal) []byte                     // the body of an error
@@ -97,7 +98,7 @@ var OpenAIPhrases = Phrases{
 
 // ChatWire is POST /v1/chat/completions of OpenAI and of compatible providers.
 var ChatWire = &Wire{
-	Name: "chat", Phrases: &OpenAIPhrases,
+	Name: "chat", IDs: "chatcmpl-", Phrases: &OpenAIPhrases,
 	ErrorBody:  (*Refusal).JSON,
 	ErrorFrame: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: f.JSON()} },
 	Stream:     StreamType,
