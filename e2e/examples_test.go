@@ -89,6 +89,7 @@ var withoutLink = map[string]int{
 	"findUserByKey": 400,                                                                                                                                 // a whole key is shown once
 	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, // the example names nobody
 	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
+	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, // the day of the example is not over, or its calls were dropped
 	"editPriceDraft": 404, "cancelPrices": 404, "revertPrices": 404, // the example names no endpoint, and no publication
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over

@@ -11,6 +11,7 @@ import (
 	"weir/internal/invoice"
 	"weir/internal/operation"
 	"weir/internal/payment"
+	"weir/internal/reconcile"
 	"weir/internal/voucher"
 )
 
@@ -34,6 +35,8 @@ type Deps struct {
 	// Of has what the pages of an account are made of: operators see the same of others.
 	Of accountapi.Deps
 
+	Reconciliations *reconcile.Manager
+
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
 	Invoices *invoice.Manager // nil: absent
@@ -42,6 +45,7 @@ type Deps struct {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat(
+		reconciliations(d.Reconciliations),
 		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), nowRoutes(d.Editor, d.Console),
 		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),

@@ -1,14 +1,18 @@
 package accounts_test
 
 import (
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/app/apptest"
+	"weir/internal/audit"
 	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/reconcile"
@@ -44,9 +48,11 @@ func TestReconcile(t *testing.T) {
 func reconciled(t *testing.T, dsn string) {
 	t.Helper()
 	day, start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, -1), time.Now()
+	var later atomic.Int64
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		s.Server.AdminListen = "127.0.0.1:0"
 		s.Store.DSN = config.DSN(dsn)
-		s.Clock = func() time.Time { return day.Add(12*time.Hour + time.Since(start)) } // no test runs for half a day
+		s.Clock = func() time.Time { return day.Add(12*time.Hour + time.Since(start) + time.Duration(later.Load())) } // no test runs for half a day
 		s.Pricing.RubPerUSD = "100"
 		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, Models: []config.Offer{
 			{ID: "acme/dollars", UpstreamID: "chat", PriceUSD: config.Prices{Prompt: "10", Completion: "10"}},
@@ -111,6 +117,18 @@ func reconciled(t *testing.T, dsn string) {
 	compare(usage(append(slices.Clone(calls), calls[4])...), "doubled "+calls[4].generation)
 	compare(usage(calls[1:]...), "extra "+calls[0].generation)
 
+	boss := gw.NewOwner(t, 1, apikey.NewKey{})
+	desk := &apptest.Account{Gw: &apptest.Gateway{URL: gw.Node.AdminURL(), Client: gw.Client}, Key: boss.Pages.Key}
+	visitor := &apptest.Account{Gw: desk.Gw, Key: gw.NewOwner(t, 1, apikey.NewKey{}).Pages.Key}
+	if got := visitor.Do(t, http.MethodGet, "/api/admin/reconciliations", nil); got.Status != http.StatusForbidden {
+		t.Errorf("a user reads reconciliations: %d", got.Status)
+	}
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Operator, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	later.Store(int64(24 * time.Hour))
+	reconciledByAPI(t, desk, table(wrong...), calls)
+
 	f, err := usagefile.Read([]byte(table(calls...)), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -120,5 +138,82 @@ func reconciled(t *testing.T, dsn string) {
 	}
 	if r, err := gw.Node.Admin().Reconcile(t.Context(), "other", f.Rows, 0, day.AddDate(0, 0, 1)); err != nil || len(r.Differences) != len(calls) || r.Differences[0].Kind != reconcile.Lost {
 		t.Errorf("another provider: %+v %v", r, err)
+	}
+}
+
+// reconciledByAPI uploads a file with errors: it is looked at, compared, kept, listed, read as a file and deleted, with a line in the audit log.
+func reconciledByAPI(t *testing.T, desk *apptest.Account, file string, calls []served) {
+	t.Helper()
+	type difference struct {
+		Kind    string
+		CallIDs []string `json:"call_ids"`
+	}
+	type kept struct {
+		ID, Format, Wrong, Dollars string
+		Rows                       int
+		Columns                    map[string]string
+		Differences                []difference
+		Delta                      struct{ Dollars string }
+	}
+	type one struct{ Data kept }
+	type all struct{ Data []kept }
+	const path = "/api/admin/reconciliations"
+	send := func(to, file string, more map[string]any) *apptest.Answer {
+		t.Helper()
+		body := map[string]any{"files": []any{map[string]any{"name": "november.csv", "content": base64.StdEncoding.EncodeToString([]byte(file))}}}
+		for name, v := range more {
+			body[name] = v
+		}
+		return desk.Do(t, http.MethodPost, to, body)
+	}
+	looked := send(path+"/look", file, nil)
+	if looked.Status != http.StatusOK {
+		t.Fatalf("%d %s", looked.Status, looked.Body)
+	}
+	look := apptest.Decode[all](t, looked.Body).Data[0]
+	if look.Format != "CSV" || look.Rows != 7 || look.Columns["cost"] != "cost" || look.Wrong != "" {
+		t.Errorf("%+v", look)
+	}
+	if look := apptest.Decode[all](t, send(path+"/look", "When,What\n1,2\n", nil).Body).Data[0]; !strings.Contains(look.Wrong, "line 1: there is no column") {
+		t.Errorf("%+v", look)
+	}
+	got := send(path, file, map[string]any{"provider": "hut"})
+	made := apptest.Decode[one](t, got.Body).Data
+	if got.Status != http.StatusCreated || len(made.Differences) != 5 || made.Delta.Dollars == "" {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	again := apptest.Decode[one](t, desk.Do(t, http.MethodGet, path+"/"+made.ID, nil).Body).Data
+	for _, d := range again.Differences {
+		if d.Kind == "doubled" && !slices.Equal(d.CallIDs, []string{calls[3].generation}) {
+			t.Errorf("%+v", d)
+		}
+	}
+	if got := desk.Do(t, http.MethodGet, path+"/"+made.ID+"/file", nil); got.Status != http.StatusOK || strings.Count(string(got.Body), "\n") != 6 || !strings.Contains(string(got.Body), calls[3].generation) {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if list := apptest.Decode[all](t, desk.Do(t, http.MethodGet, path, nil).Body).Data; len(list) != 1 || list[0].ID != made.ID {
+		t.Errorf("%+v", list)
+	}
+	for name, got := range map[string]*apptest.Answer{
+		"no provider":  send(path, file, nil),
+		"no file":      desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{}}),
+		"no base64":    desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{map[string]any{"name": "a", "content": "?"}}}),
+		"no such key":  send(path, file, map[string]any{"provider": "hut", "keys": []string{"other"}}),
+		"not readable": send(path, "{}", map[string]any{"provider": "hut"}),
+	} {
+		if got.Status != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", name, got.Status, got.Body)
+		}
+	}
+	if got := desk.Do(t, http.MethodDelete, path+"/"+made.ID, nil); got.Status != http.StatusOK {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	if got := desk.Do(t, http.MethodGet, path+"/"+made.ID, nil); got.Status != http.StatusNotFound {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	for _, action := range []string{"reconciliation.make", "reconciliation.delete"} {
+		if got := desk.Do(t, http.MethodGet, "/api/admin/audit?action="+action, nil); strings.Count(string(got.Body), made.ID) != 1 {
+			t.Errorf("%s: %s", action, got.Body)
+		}
 	}
 }

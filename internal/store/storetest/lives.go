@@ -92,6 +92,7 @@ var lives = map[string]retention{
 	"catalog_rows":    {byOperators, "", "the operator who removes them"},
 	"catalog_changes": {byOperators, "", "never: charges name their version"},
 	"catalog_drafts":  {byOperators, "", "never: they say who changed which prices"},
+	"reconciliations": {byOperators, "", "the operator who deletes them"},
 	"price_lists":     {byOperators, "", "the publication of another list: those in use and the one before stay"},
 	"endpoint_hours":  {byNodes, "", "health, when nobody asks for them any more"},
 	"endpoint_marks":  {byNodes, "", "never: one for each node and slot"},

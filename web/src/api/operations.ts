@@ -127,6 +127,8 @@ export const getLedgerTransaction = /* @__PURE__ */ query(
 )
 export const listAllJobs = /* @__PURE__ */ query('listAllJobs', '/api/admin/jobs')
 export const listSettings = /* @__PURE__ */ query('listSettings', '/api/admin/settings')
+export const listReconciliations = /* @__PURE__ */ query('listReconciliations', '/api/admin/reconciliations')
+export const getReconciliation = /* @__PURE__ */ query('getReconciliation', '/api/admin/reconciliations/{id}')
 export const getCatalog = /* @__PURE__ */ query('getCatalog', '/api/catalog')
 export const getModelSeries = /* @__PURE__ */ query('getModelSeries', '/api/models/{vendor}/{model}/series')
 export const getStatus = /* @__PURE__ */ query('getStatus', '/api/status')

@@ -4154,6 +4154,28 @@ export interface paths {
         trace?: never;
     };
     "/api/admin/settings/{key}": {
+    "/api/admin/reconciliations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Comparisons with the bills of providers, the newest first; for operators */
+        get: operations["listReconciliations"];
+        put?: never;
+        /**
+         * Compare what a provider exported with the calls of the gateway; for operators
+         * @description Files are usage and costs of OpenAI and Anthropic as their APIs answer, the activity of OpenRouter, or CSV. Costs that come without calls and tokens are given together with the usage of the same days. Days are those of UTC and must be over. The result is kept, and the files are not.
+         */
+        post: operations["reconcile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/look": {
         parameters: {
             query?: never;
             header?: never;
@@ -4169,6 +4191,48 @@ export interface paths {
         post?: never;
         /** Have the configuration hold again for a setting */
         delete: operations["resetSetting"];
+        put?: never;
+        /**
+         * Say what files of a provider are, and which columns of a CSV file are read; for operators
+         * @description Nothing is compared or kept.
+         */
+        post: operations["lookAtUsage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A comparison and what it found; for operators */
+        get: operations["getReconciliation"];
+        put?: never;
+        post?: never;
+        /** Delete a comparison; for operators */
+        delete: operations["deleteReconciliation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The differences of a comparison as a file; for operators */
+        get: operations["getReconciliationFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -8874,6 +8938,12 @@ export interface components {
             next: string | null;
         };
         /** @description A page of a list. */
+        ListReconciliation: {
+            data: components["schemas"]["Reconciliation"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+        };
+        /** @description A page of a list. */
         ListUserRow: {
             data: components["schemas"]["UserRow"][];
             /** @description Of the next page; null: absent */
@@ -10403,6 +10473,84 @@ export interface components {
             declared: components["schemas"]["RateDeclared"];
             data: components["schemas"]["RateRecord"][];
         };
+        ReconcileInput: {
+            /** @description At most 4 files with 16 MiB together */
+            files: components["schemas"]["UsageUpload"][];
+            columns?: components["schemas"]["UsageColumns"];
+            /** @description Id of the provider */
+            provider: string;
+            /** @description Only rows of these keys, as the file names them */
+            keys?: string[] | null;
+            /** @description Dollars by which the cost of a call may differ, at most 1 */
+            tolerance?: components["schemas"]["Decimal"] | number;
+        };
+        /** @description A comparison of a provider's files with the calls of the gateway. */
+        Reconciliation: {
+            id: string;
+            provider: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            files: components["schemas"]["UsageFile"][];
+            /** @description Of the provider, when only these were compared */
+            keys: string[] | null;
+            /**
+             * Format: date
+             * @description Days of UTC
+             */
+            first: string;
+            /** Format: date */
+            last: string;
+            /**
+             * @description What was compared with what
+             * @enum {string}
+             */
+            by: "call" | "model" | "day";
+            rows: number;
+            /** @description Of the gateway */
+            calls: number;
+            /** @description The provider says that further pages follow: their days are not compared */
+            more: boolean;
+            theirs: components["schemas"]["UsageFigures"];
+            ours: components["schemas"]["UsageFigures"];
+            delta: components["schemas"]["UsageDelta"];
+            sums: components["schemas"]["UsageSum"][];
+        };
+        /** @description A comparison with what it found. */
+        ReconciliationDetail: {
+            id: string;
+            provider: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+            files: components["schemas"]["UsageFile"][];
+            /** @description Of the provider, when only these were compared */
+            keys: string[] | null;
+            /**
+             * Format: date
+             * @description Days of UTC
+             */
+            first: string;
+            /** Format: date */
+            last: string;
+            /**
+             * @description What was compared with what
+             * @enum {string}
+             */
+            by: "call" | "model" | "day";
+            rows: number;
+            /** @description Of the gateway */
+            calls: number;
+            /** @description The provider says that further pages follow: their days are not compared */
+            more: boolean;
+            theirs: components["schemas"]["UsageFigures"];
+            ours: components["schemas"]["UsageFigures"];
+            delta: components["schemas"]["UsageDelta"];
+            sums: components["schemas"]["UsageSum"][];
+            /** @description The largest 1,000, those first */
+            differences: components["schemas"]["UsageDifference"][];
+            groups: components["schemas"]["UsageGroup"][];
+        };
         RedeemVoucher: {
             /** @description As it was printed: case, spaces and hyphens do not matter */
             code?: string;
@@ -10840,6 +10988,116 @@ export interface components {
             to: string;
             total: components["schemas"]["Figure"];
         };
+        /** @description The names of the columns of a CSV file, where they are not found by themselves. Several with a plus between are added up; an empty text leaves a column out. */
+        UsageColumns: {
+            date?: string | null;
+            model?: string | null;
+            id?: string | null;
+            key?: string | null;
+            requests?: string | null;
+            prompt_tokens?: string | null;
+            completion_tokens?: string | null;
+            cost?: string | null;
+        };
+        /** @description By how much the provider has more; below zero where the gateway has more. */
+        UsageDelta: {
+            calls: number;
+            prompt_tokens: number;
+            completion_tokens: number;
+            /**
+             * Format: decimal
+             * @description Null: one side has none
+             */
+            dollars: string | null;
+        };
+        /** @description One thing on which a provider and the gateway do not agree. */
+        UsageDifference: {
+            /** @enum {string} */
+            kind: "lost" | "extra" | "doubled" | "tokens" | "repriced" | "late" | "cost";
+            /** Format: date */
+            day: string;
+            /** @description Null: days are compared as a whole */
+            model: string | null;
+            /** @description Of the first row of the file that is part of it */
+            place: string | null;
+            /** @description The provider's id, where calls are compared one by one */
+            answer: string | null;
+            /** @description How many it is of; 0: that is not known */
+            calls: number;
+            /** @description Of that day and model, or of that call */
+            theirs: components["schemas"]["UsageFigures"];
+            /** @description Likewise */
+            ours: components["schemas"]["UsageFigures"];
+            /** @description Because of it */
+            delta: components["schemas"]["UsageDelta"];
+            /** @description Those behind it if they are known, else those of the day and model; at most 20 */
+            call_ids: string[];
+            /** @description Calls beyond these */
+            more: number;
+        };
+        /** @description Calls, tokens and cost. What is not reported is null. */
+        UsageFigures: {
+            calls: number | null;
+            prompt_tokens: number | null;
+            completion_tokens: number | null;
+            /** Format: decimal */
+            dollars: string | null;
+        };
+        /** @description A file as it was read. */
+        UsageFile: {
+            name: string;
+            /** @enum {string} */
+            format: "OpenAI usage" | "OpenAI costs" | "Anthropic usage" | "Anthropic costs" | "OpenRouter activity" | "CSV";
+            sha256: string;
+            bytes: number;
+            rows: number;
+        };
+        /** @description What a provider exported. */
+        UsageFiles: {
+            /** @description At most 4 files with 16 MiB together */
+            files: components["schemas"]["UsageUpload"][];
+            columns?: components["schemas"]["UsageColumns"];
+        };
+        /** @description What both sides have of a day and a model. */
+        UsageGroup: {
+            /** Format: date */
+            day: string;
+            /** @description Null: days are compared as a whole */
+            model: string | null;
+            theirs: components["schemas"]["UsageFigures"];
+            ours: components["schemas"]["UsageFigures"];
+            delta: components["schemas"]["UsageDelta"];
+        };
+        /** @description What a file is, before anything is compared. */
+        UsageLook: {
+            name: string;
+            /** @enum {string} */
+            format: "OpenAI usage" | "OpenAI costs" | "Anthropic usage" | "Anthropic costs" | "OpenRouter activity" | "CSV";
+            sha256: string;
+            bytes: number;
+            rows: number;
+            /**
+             * @description Whose export it is
+             * @enum {string|null}
+             */
+            service: "openai" | "anthropic" | "openrouter" | null;
+            /** Format: date */
+            first: string | null;
+            /** Format: date */
+            last: string | null;
+            /** @description The first 100 */
+            models: string[];
+            /** @description The first 100, as the provider names them */
+            keys: string[];
+            /** @description Names of the columns of a CSV file */
+            header: string[];
+            /** @description Which of them are read as date, model, id, key, requests, prompt_tokens, completion_tokens and cost */
+            columns: {
+                [key: string]: string;
+            };
+            /** @description Why it cannot be read as it is */
+            wrong: string | null;
+        };
         /** @description Usage over time. */
         UsageReport: {
             /** Format: date-time */
@@ -10882,6 +11140,20 @@ export interface components {
             total: components["schemas"]["Figure"];
             figures?: components["schemas"]["Figures"];
             values: components["schemas"]["FigureList"];
+        };
+        /** @description All differences of a kind. */
+        UsageSum: {
+            /** @enum {string} */
+            kind: "lost" | "extra" | "doubled" | "tokens" | "repriced" | "late" | "cost";
+            differences: number;
+            calls: number;
+            delta: components["schemas"]["UsageDelta"];
+        };
+        /** @description A file that a provider exported. */
+        UsageUpload: {
+            name: string;
+            /** @description In base64 */
+            content: string;
         };
         /** @description A person as operators see them. */
         UserDetail: {
@@ -23276,6 +23548,21 @@ export interface operations {
         };
         responses: {
             /** @description It holds on all nodes within 5 seconds */
+    listReconciliations: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -23284,6 +23571,55 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OneSetting"];
+                    "application/json": components["schemas"]["ListReconciliation"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    reconcile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "name": "usage.csv",
+                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
+                 *         }
+                 *       ],
+                 *       "provider": "openai"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReconcileInput"];
+            };
+        };
+        responses: {
+            /** @description What was found, which is kept */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ReconciliationDetail"];
                     };
                 };
             };
@@ -23302,6 +23638,93 @@ export interface operations {
         };
     };
     resetSetting: {
+    lookAtUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "name": "usage.csv",
+                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UsageFiles"];
+            };
+        };
+        responses: {
+            /** @description What each file is */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UsageLook"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReconciliation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ReconciliationDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteReconciliation: {
         parameters: {
             query?: never;
             header?: {
@@ -23311,12 +23734,15 @@ export interface operations {
             path: {
                 /** @example log.level */
                 key: string;
+                /** @description Of the reconciliation */
+                id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description It does on all nodes within 5 seconds */
+            /** @description It is deleted */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -23327,6 +23753,38 @@ export interface operations {
                         /** @constant */
                         deleted: true;
                     };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReconciliationFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences, the largest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Error"];

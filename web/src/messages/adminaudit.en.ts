@@ -128,6 +128,8 @@ const messages = {
   'act_batch.cancel': 'Batch cancelled',
   'act_job.retry': 'Job tried again',
   'act_job.end': 'Job ended',
+  'act_reconciliation.make': 'Bill compared',
+  'act_reconciliation.delete': 'Comparison deleted',
   'act_preset.create': 'Preset created',
   'act_preset.save': 'Preset saved',
   'act_preset.delete': 'Preset deleted',

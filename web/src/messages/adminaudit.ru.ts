@@ -144,6 +144,8 @@ export default {
   'act_batch.cancel': 'Пакет отменён',
   'act_job.retry': 'Задание повторено',
   'act_job.end': 'Задание завершено',
+  'act_reconciliation.make': 'Счёт сверен',
+  'act_reconciliation.delete': 'Сверка удалена',
   'act_preset.create': 'Пресет создан',
   'act_preset.save': 'Пресет сохранён',
   'act_preset.delete': 'Пресет удалён',

@@ -82,6 +82,18 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/reconciliation',
+    load: () => import('../pages/admin/reconciliations'),
+    areas: ['admin', 'reconciliation'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/reconciliation/$id',
+    load: () => import('../pages/admin/reconciliation'),
+    areas: ['admin', 'reconciliation'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/jobs',
     load: () => import('../pages/admin/jobs'),
     areas: ['admin', 'adminjobs'],

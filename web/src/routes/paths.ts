@@ -49,6 +49,8 @@ export const paths = [
   '/admin/providers',
   '/admin/providers/$id',
   '/admin/ledger',
+  '/admin/reconciliation',
+  '/admin/reconciliation/$id',
   '/admin/jobs',
   '/admin/alerts',
   '/admin/settings',

@@ -67,6 +67,8 @@ export const acts = [
   'batch.cancel',
   'job.retry',
   'job.end',
+  'reconciliation.make',
+  'reconciliation.delete',
   'preset.create',
   'preset.save',
   'preset.delete',
