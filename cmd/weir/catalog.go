@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/app"
 	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 )
 
@@ -167,7 +168,7 @@ func (c *catalogUpdateCmd) Run(ctx context.Context) error {
 	if c.From != "" {
 		dir = os.DirFS(c.From)
 	}
-	d, err := app.UpdatePrices(ctx, cfg, dir, at)
+	d, err := app.UpdatePrices(ctx, cfg, dir, at, operator)
 	for _, note := range d.Notes {
 		fmt.Fprintln(os.Stderr, note)
 	}
@@ -177,12 +178,31 @@ func (c *catalogUpdateCmd) Run(ctx context.Context) error {
 	if err := d.Changes.Print(os.Stdout, least); err != nil {
 		return err
 	}
-	fmt.Printf("The draft is of %s; %d ids were left out, and the lists disagree on %d prices.\n", d.List.AsOf.Format(time.DateOnly), d.Refused, d.Differs)
+	fmt.Println("Offers: " + countedKinds(d.Offers))
+	fmt.Printf("The draft is of %s; %d ids were left out, and the lists disagree on %d prices.\n", d.AsOf, d.Refused, d.Differs)
 	if !c.Publish {
-		fmt.Println(c.hint("Put it into use with: weir catalog publish"))
+		fmt.Println(c.hint("Put it into use with: weir catalog publish; or take parts of it into the draft at /admin/catalog"))
 		return nil
 	}
 	return publishPrices(ctx, cfg)
+}
+
+// countedKinds says how many offers differ in which way, as the page of prices does.
+func countedKinds(changes []edit.ListChange) string {
+	var parts []string
+	for _, kind := range edit.ListKinds {
+		n := 0
+		for i := range changes {
+			if changes[i].Kind == kind {
+				n++
+			}
+		}
+		if kind == edit.ListLimits {
+			kind = "with other limits only"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+	}
+	return strings.Join(parts, ", ")
 }
 
 type catalogPublishCmd struct {
@@ -227,6 +247,6 @@ func publishPrices(ctx context.Context, cfg config.Config) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Published: prices of %s; %s\n", d.List.AsOf.Format(time.DateOnly), soon)
+	fmt.Printf("Published: prices of %s; %s\n", d.AsOf, soon)
 	return nil
 }

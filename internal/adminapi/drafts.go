@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/accountapi"
@@ -17,6 +18,7 @@ type DraftEditor interface {
 	Preview(ctx context.Context, d *edit.Draft) (*edit.Preview, error)
 	EditDraft(ctx context.Context, version int64, edits []edit.Edit, by audit.Actor) (*edit.Draft, error)
 	RaiseDraft(ctx context.Context, version int64, r edit.Raise, by audit.Actor) (*edit.Draft, error)
+	MarginDraft(ctx context.Context, version int64, margin string, of edit.Raise, by audit.Actor) (*edit.Draft, error)
 	DropDraft(ctx context.Context, version int64) error
 }
 
@@ -42,9 +44,12 @@ type PriceQuestion struct {
 // PriceEffect is what the draft would have changed in the last seven days.
 type PriceEffect struct {
 	From        time.Time  `json:"from"`
-	Revenue     money.Nano `json:"revenue"`      // of all endpoints, with tax
-	Changes     money.Nano `json:"changes"`      // by how much it would differ
-	Cost        money.Nano `json:"cost"`         // what providers took for what is sold at prices in dollars, without tax
+	Revenue     money.Nano `json:"revenue"` // of all endpoints, with tax
+	Changes     money.Nano `json:"changes"` // by how much it would differ
+	VAT         money.Nano `json:"vat"`     // contained in revenue
+	VATDraft    money.Nano `json:"vat_draft"`
+	Cost        money.Nano `json:"cost"` // what providers took for what is sold at prices in dollars, without tax
+	CostDraft   money.Nano `json:"cost_draft"`
 	Margin      money.Nano `json:"margin"`       // what was left of it, without tax
 	MarginDraft money.Nano `json:"margin_draft"` // what would have been left
 	CostUnknown money.Nano `json:"cost_unknown"` // revenue at prices in rubles, of which the cost is not known
@@ -53,15 +58,23 @@ type PriceEffect struct {
 
 // PriceDraft is changes of prices that are not in effect.
 type PriceDraft struct {
-	Version   int64           `json:"version"` // to be given with the next change
-	Actor     string          `json:"actor"`   // who changed it last
+	Version   int64           `json:"version"`    // to be given with the next change
+	Actor     string          `json:"actor"`      // who changed it last
+	ActorName *string         `json:"actor_name"` // of that user, or of the owner of that key
 	At        time.Time       `json:"at"`
+	List      *ListOfDraft    `json:"list"` // price list that it brings; null: it leaves the list as it is
 	Endpoints int             `json:"endpoints"`
 	Count     int             `json:"count"`   // of changed prices
 	Rise      int             `json:"rise"`    // of those that rise
 	Changes   []PriceChange   `json:"changes"` // the first 200
 	Questions []PriceQuestion `json:"questions"`
 	Effect    PriceEffect     `json:"effect"`
+}
+
+// ListOfDraft is a price list that takes effect with a draft.
+type ListOfDraft struct {
+	Version string `json:"version"`
+	AsOf    string `json:"as_of"` // its day
 }
 
 // DraftOfPrices is the draft, or none.
@@ -86,13 +99,27 @@ type (
 		Version int64  `json:"-" query:"version" most:"9007199254740992"` // of the draft
 	}
 	raise struct {
-		Percent   string   `json:"percent"`                         // by how much prices change, such as 10 or -5
-		Endpoints []string `json:"endpoints,omitempty" null:"none"` // ids; without them all that are in use
-		Provider  string   `json:"provider,omitempty" null:"none"`  // only endpoints of the provider of this id
-		Search    string   `json:"q,omitempty" null:"none"`         // only endpoints whose id contains this
-		Version   int64    `json:"version,omitempty" minimum:"0"`   // of the draft; without it, there is none
+		Percent string `json:"percent"` // by how much prices change, such as 10 or -5
+		ChosenEndpoints
+	}
+	marginOfMany struct {
+		Margin string `json:"margin"` // as a fraction, such as 0.15; "" for that of all
+		ChosenEndpoints
 	}
 )
+
+// ChosenEndpoints are those that a draft changes by one rule.
+type ChosenEndpoints struct {
+	Endpoints []string `json:"endpoints,omitempty" null:"none"` // ids; without them all that are in use
+	Provider  string   `json:"provider,omitempty" null:"none"`  // only endpoints of the provider of this id
+	Vendor    string   `json:"vendor,omitempty" null:"none"`    // only models of this vendor
+	Search    string   `json:"q,omitempty" null:"none"`         // only endpoints whose id contains this
+	Version   int64    `json:"version,omitempty" minimum:"0"`   // of the draft; without it, there is none
+}
+
+func (e *ChosenEndpoints) raise(percent string) edit.Raise {
+	return edit.Raise{Percent: percent, Endpoints: e.Endpoints, Provider: e.Provider, Vendor: e.Vendor, Search: e.Search}
+}
 
 func (o priceOperations) shown(ctx context.Context, c *operation.Call, d *edit.Draft, err error) (out DraftOfPrices, _ error) {
 	if err != nil || d == nil {
@@ -106,15 +133,37 @@ func (o priceOperations) shown(ctx context.Context, c *operation.Call, d *edit.D
 	if err != nil {
 		return out, err
 	}
+	names, err := o.named(ctx, *d)
+	if err != nil {
+		return out, err
+	}
 	out.Draft = draftOf(d, p)
+	out.Draft.ActorName = accountapi.OrNull(names[actorID(d.Actor)])
 	e := p.Effect(sold)
-	out.Draft.Effect = PriceEffect{From: from, Revenue: e.Revenue, Changes: e.Changes, Cost: e.Cost, Margin: e.Margin, MarginDraft: e.MarginDraft, CostUnknown: e.CostUnknown,
+	out.Draft.Effect = PriceEffect{From: from, Revenue: e.Revenue, Changes: e.Changes, VAT: e.VAT, VATDraft: e.VATDraft, Cost: e.Cost, CostDraft: e.CostDraft, Margin: e.Margin, MarginDraft: e.MarginDraft, CostUnknown: e.CostUnknown,
 		Unknown: append([]string{}, e.Unknown...)}
 	return out, nil
 }
 
+// named are the names of those who made drafts.
+func (o priceOperations) named(ctx context.Context, drafts ...edit.Draft) (map[string]string, error) {
+	var ids []string
+	for i := range drafts {
+		ids = append(ids, actorID(drafts[i].Actor))
+	}
+	slices.Sort(ids)
+	return o.log.NamesOf(ctx, slices.Compact(ids))
+}
+
+func listOf(p *edit.Prices) *ListOfDraft {
+	if p.List == "" {
+		return nil
+	}
+	return &ListOfDraft{p.List, p.AsOf}
+}
+
 func draftOf(d *edit.Draft, p *edit.Preview) *PriceDraft {
-	out := &PriceDraft{Version: d.Version, Actor: d.Actor, At: d.At, Endpoints: len(d.Edits), Count: len(p.Changes), Changes: []PriceChange{}, Questions: []PriceQuestion{}}
+	out := &PriceDraft{Version: d.Version, Actor: d.Actor, At: d.At, List: listOf(&d.Prices), Endpoints: p.Endpoints(d), Count: len(p.Changes), Changes: []PriceChange{}, Questions: []PriceQuestion{}}
 	price := func(p money.Price) *string {
 		if !p.Set {
 			return nil
@@ -177,7 +226,15 @@ func draftRoutes(o priceOperations) []operation.Operation {
 			Summary: "Raise or lower prices by a percentage, in the draft", Answer: "The draft", Example: `{"percent": "10"}`,
 			Description: "Prices in dollars are raised by their margin, so that they still follow price list and rate; those in rubles by themselves, rounded up to the last digit. Endpoints that the configuration declares are left out.",
 		}, func(ctx context.Context, c *operation.Call, in *raise) (DraftOfPrices, error) {
-			d, err := o.RaiseDraft(ctx, in.Version, edit.Raise{Percent: in.Percent, Endpoints: in.Endpoints, Provider: in.Provider, Search: in.Search}, c.Actor)
+			d, err := o.RaiseDraft(ctx, in.Version, in.raise(in.Percent), c.Actor)
+			return o.shown(ctx, c, d, err)
+		}),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/admin/prices/margin", ID: "setMargins", Access: operation.Administration, Tag: "administration",
+			Summary: "Set the margin of endpoints, in the draft", Answer: "The draft", Example: `{"margin": "0.15", "vendor": "openai"}`,
+			Description: "Of endpoints whose prices are in dollars. Endpoints that the configuration declares are left out.",
+		}, func(ctx context.Context, c *operation.Call, in *marginOfMany) (DraftOfPrices, error) {
+			d, err := o.MarginDraft(ctx, in.Version, in.Margin, in.raise(""), c.Actor)
 			return o.shown(ctx, c, d, err)
 		}),
 	}

@@ -3,6 +3,7 @@ package adminapi
 import (
 	"cmp"
 	"context"
+	"slices"
 
 	"weir/internal/accountapi"
 	"weir/internal/catalog/edit"
@@ -61,6 +62,7 @@ type listPrices struct {
 
 type priceOperations struct {
 	PriceEditor
+	log  AuditLog
 	week *week
 }
 
@@ -69,6 +71,7 @@ type PriceEditor interface {
 	Editor
 	DraftEditor
 	Publisher
+	Importer
 }
 
 // rows lists endpoints with their prices, and with those of the draft.
@@ -154,10 +157,10 @@ func (p *PricedEndpoint) draft(after *edit.Built, e *edit.Edit) {
 
 func priceRoutes(d Deps) []operation.Operation {
 	prices, _ := d.Editor.(PriceEditor)
-	o := priceOperations{prices, &week{sales: d.Sales}}
+	o := priceOperations{prices, d.Audit, &week{sales: d.Sales}}
 	list := operation.Of(operation.Operation{
 		Method: "GET", Path: "/api/admin/prices", ID: "listAdminPrices", Access: operation.Operating, Tag: "administration",
 		Summary: "List endpoints with their prices in dollars and in rubles, margin and tax, and with those of the draft", Answer: "The endpoints by id",
 	}, o.rows)
-	return append([]operation.Operation{list}, append(draftRoutes(o), publicationRoutes(o)...)...)
+	return append([]operation.Operation{list}, slices.Concat(draftRoutes(o), publicationRoutes(o), importRoutes(o))...)
 }

@@ -32,12 +32,14 @@ type PublishedEndpoint struct {
 type PricePublication struct {
 	ID        int64               `json:"id"`
 	State     string              `json:"state" enum:"scheduled,published,cancelled"`
-	Actor     string              `json:"actor"` // who published it
+	Actor     string              `json:"actor"`      // who published it
+	ActorName *string             `json:"actor_name"` // of that user, or of the owner of that key
 	At        time.Time           `json:"at"`
-	From      *time.Time          `json:"from"`    // when it takes effect
-	Catalog   int64               `json:"catalog"` // version of the catalog that its rows have
-	Endpoints int                 `json:"endpoints"`
-	Changes   []PublishedEndpoint `json:"changes"` // the first 20
+	From      *time.Time          `json:"from"`      // when it takes effect
+	Catalog   int64               `json:"catalog"`   // version of the catalog that its rows have
+	List      *ListOfDraft        `json:"list"`      // price list that it brought; null: it left the list as it was
+	Endpoints int                 `json:"endpoints"` // with changes of their own
+	Changes   []PublishedEndpoint `json:"changes"`   // the first 20
 }
 
 // PricePublications is a page of publications, the newest first.
@@ -49,8 +51,8 @@ type PricePublications struct {
 // mostPublished is how many endpoints of a publication a list shows.
 const mostPublished = 20
 
-func publicationOf(d *edit.Draft) PricePublication {
-	out := PricePublication{ID: d.ID, State: string(d.State), Actor: d.Actor, At: d.At, From: accountapi.Moment(d.From), Catalog: d.Catalog, Endpoints: len(d.Edits), Changes: []PublishedEndpoint{}}
+func publicationOf(d *edit.Draft, names map[string]string) PricePublication {
+	out := PricePublication{ID: d.ID, State: string(d.State), Actor: d.Actor, ActorName: accountapi.OrNull(names[actorID(d.Actor)]), At: d.At, List: listOf(&d.Prices), From: accountapi.Moment(d.From), Catalog: d.Catalog, Endpoints: len(d.Edits), Changes: []PublishedEndpoint{}}
 	for _, e := range d.Edits[:min(len(d.Edits), mostPublished)] {
 		out.Changes = append(out.Changes, PublishedEndpoint{e.ID, specOf(edit.Endpoint, e.Set), append([]string{}, e.Unset...), specOf(edit.Endpoint, e.Before)})
 	}
@@ -82,8 +84,16 @@ func (o priceOperations) publish(ctx context.Context, c *operation.Call, in *pub
 		}
 	}
 	d, err := o.PublishDraft(ctx, in.Version, from, in.Sure, c.Actor)
+	return o.published(ctx, d, err)
+}
+
+func (o priceOperations) published(ctx context.Context, d *edit.Draft, err error) (out operation.Data[PricePublication], _ error) {
+	if err != nil {
+		return out, err
+	}
+	names, err := o.named(ctx, *d)
 	if err == nil {
-		out.Data = publicationOf(d)
+		out.Data = publicationOf(d, names)
 	}
 	return out, err
 }
@@ -94,9 +104,13 @@ func (o priceOperations) publications(ctx context.Context, _ *operation.Call, in
 	if err != nil {
 		return out, err
 	}
+	names, err := o.named(ctx, list...)
+	if err != nil {
+		return out, err
+	}
 	out.Data = make([]PricePublication, min(rows, len(list)))
 	for i := range out.Data {
-		out.Data[i] = publicationOf(&list[i])
+		out.Data[i] = publicationOf(&list[i], names)
 	}
 	if len(list) > rows {
 		out.Next = &list[rows-1].ID
@@ -118,12 +132,9 @@ func publicationRoutes(o priceOperations) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/prices/publications/{id}/cancel", ID: "cancelPrices", Access: operation.Administration, Fresh: true, Tag: "administration",
 			Summary: "Cancel prices that are scheduled", Answer: "The publication",
-		}, func(ctx context.Context, c *operation.Call, in *publicationID) (out operation.Data[PricePublication], err error) {
+		}, func(ctx context.Context, c *operation.Call, in *publicationID) (operation.Data[PricePublication], error) {
 			d, err := o.CancelPublication(ctx, in.number(), c.Actor)
-			if err == nil {
-				out.Data = publicationOf(d)
-			}
-			return out, err
+			return o.published(ctx, d, err)
 		}),
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/prices/publications/{id}/revert", ID: "revertPrices", Access: operation.Administration, Tag: "administration",

@@ -25,6 +25,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/catalog/listing"
+	"weir/internal/catalog/update"
 	"weir/internal/catalogapi"
 	"weir/internal/certificate"
 	"weir/internal/config"
@@ -264,7 +265,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.editor = edit.NewEditor(g.store.Catalog, g.live, ring, time.Now, func(ctx context.Context) {
 		g.live.refresh(ctx)
 		g.looks.Wake() // what is scheduled may be due before it looks by itself
-	}).OnlyVariables(cfg.Sealing.KeyVariables)
+	}).OnlyVariables(cfg.Sealing.KeyVariables).WithLists(update.Editing{})
 	g.console = g.makeConsole(metrics)
 	g.bookChecks = &console.BookChecks{
 		Node: g.book.Node(), Verify: g.book.Verify, Now: time.Now,

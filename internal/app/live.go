@@ -12,6 +12,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
+	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/loop"
@@ -42,6 +43,7 @@ type live struct {
 	cfg    config.Config
 	state  edit.State
 	rate   string // version of the rate in the last build
+	list   string // version of its price list
 	due    int    // scheduled publications that had taken effect by then
 	failed int64  // version that failed to build, so that its failure is logged once
 }
@@ -78,6 +80,9 @@ func (l *live) use(cfg config.Config, s edit.State) error {
 		return err
 	}
 	l.cfg, l.state, l.rate, l.failed = cfg, s, b.Rate.Version, 0
+	published := s.PricesAt(l.now())
+	list, _ := l.prices.of(&published) // the build has reported the error
+	l.list = list.Version
 	l.day, l.due = l.now().UTC().Format(time.DateOnly), due
 	for _, what := range b.Left {
 		l.log.Warn("left out of the catalog: " + what)
@@ -209,7 +214,8 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 			credentials[id] = edit.Credential{Key: c.Key}
 		}
 	}
-	list, err := l.prices.of(&s.Prices)
+	published := s.PricesAt(l.now())
+	list, err := l.prices.of(&published)
 	if err != nil && l.log != nil {
 		l.log.Error("the published price list is not used; the built-in one is", "error", err)
 	}
@@ -300,7 +306,7 @@ func (o *Admin) Editor(cfg config.Config) (*edit.Editor, error) {
 	o.webhooks = webhook.NewSecrets(o.Store.Notices, func() *seal.Ring { return ring }, time.Now)
 	o.ownKeys = ownkey.NewManager(o.Store.Accounts, func() *seal.Ring { return ring }, time.Now, cfg.OwnKeys)
 	o.alerts = o.makeAlerts(&cfg, ring)
-	return edit.NewEditor(o.Store.Catalog, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store.Catalog}, ring, time.Now, nil), nil
+	return edit.NewEditor(o.Store.Catalog, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store.Catalog}, ring, time.Now, nil).WithLists(update.Editing{}), nil
 }
 
 // RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, the secrets that sign events, people's

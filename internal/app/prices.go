@@ -51,6 +51,17 @@ func (s *priceStore) lists(ctx context.Context, p *edit.Prices) (out update.Publ
 	return out, err
 }
 
+// Import is update.Store.Import.
+func (s *priceStore) Import(ctx context.Context, i *edit.Import) error {
+	i.Actor = s.by.Name
+	return s.store.PutImport(ctx, i)
+}
+
+// LastImport is update.Store.LastImport.
+func (s *priceStore) LastImport(ctx context.Context) (*edit.Import, error) {
+	return s.store.LastImport(ctx)
+}
+
 // Publish is update.Store.Publish.
 func (s *priceStore) Publish(ctx context.Context, choose func(update.Published) (*update.Choice, error)) error {
 	return s.editor.PublishPrices(ctx, func(now *edit.Prices) (*edit.Prices, error) {
@@ -94,8 +105,8 @@ func withPrices(ctx context.Context, cfg config.Config, by audit.Actor, draftOnl
 }
 
 // UpdatePrices makes a draft of the price list: of the public lists, or of those in a folder that are as old as at.
-func UpdatePrices(ctx context.Context, cfg config.Config, dir fs.FS, at time.Time) (update.Draft, error) {
-	return withPrices(ctx, cfg, audit.Actor{}, true, func(u *update.Updater) (update.Draft, error) {
+func UpdatePrices(ctx context.Context, cfg config.Config, dir fs.FS, at time.Time, by audit.Actor) (update.Draft, error) {
+	return withPrices(ctx, cfg, by, true, func(u *update.Updater) (update.Draft, error) {
 		if dir != nil {
 			return u.Read(ctx, dir, at)
 		}
@@ -146,33 +157,28 @@ func RestorePrices(ctx context.Context, cfg config.Config, toProgram bool, by au
 // LeastChange parses the share of a price below which a change is only counted.
 func LeastChange(text string) (*big.Rat, bool) { return new(big.Rat).SetString(text) }
 
-// priceList is the price list in use, which is parsed again only when another was published.
+// priceList has the price lists that catalogs are built with, so that they are parsed once.
 type priceList struct {
-	mu      sync.Mutex
-	version string
-	list    *builtin.List
+	mu    sync.Mutex
+	lists map[string]*builtin.List // by version: the one in use, and that of a draft
 }
+
+// mostLists is how many lists are kept parsed.
+const mostLists = 4
 
 // of returns the list that a state leaves in use, and why a published one is not.
 func (p *priceList) of(s *edit.Prices) (*builtin.List, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.list != nil && p.version == s.List {
-		return p.list, nil
+	if list := p.lists[s.List]; list != nil {
+		return list, nil
 	}
 	list, err := update.Use(s.Data)
-	p.version, p.list = s.List, list
-	return list, err
-}
-
-// inUse is the version of the list that was asked for last.
-func (p *priceList) inUse() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.list == nil {
-		return ""
+	if p.lists == nil || len(p.lists) >= mostLists {
+		p.lists = map[string]*builtin.List{}
 	}
-	return p.list.Version
+	p.lists[s.List] = list
+	return list, err
 }
 
 // adoptPrices publishes, for all nodes, the list that an earlier version of the program has left in the folder of this one, unless one was
@@ -247,7 +253,7 @@ func updatePrices(ctx context.Context, u *update.Updater, publish bool, log *slo
 		return
 	}
 	c := &d.Changes
-	attrs := []any{"as_of", d.List.AsOf.Format(time.DateOnly), "new", len(c.New), "gone", len(c.Gone), "changed", len(c.Changed)}
+	attrs := []any{"as_of", d.AsOf, "new", len(c.New), "gone", len(c.Gone), "changed", len(c.Changed)}
 	if !publish {
 		log.Info("a draft of new prices waits: weir catalog publish", attrs...)
 		return

@@ -86,7 +86,7 @@ func TestRunningNodeUsesPublishedPrices(t *testing.T) {
 			if m, ok := snap.Model("openai/gpt-4o"); !ok || m.Endpoints[0].Pricing.Base.Prompt.Dollars != "2.5" || l.stale(t.Context()) {
 				t.Fatal("the built-in list is not in use")
 			}
-			if err := os.WriteFile(filepath.Join(cfg.PriceDir(), "draft.json"), newer(), 0o600); err != nil {
+			if err := o.Store.Catalog.PutImport(t.Context(), &edit.Import{List: builtin.ListVersion(newer()), AsOf: "2027-01-10", Data: newer()}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := PublishPrices(t.Context(), cfg, audit.Actor{Name: "operator"}); err != nil {

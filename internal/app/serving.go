@@ -58,7 +58,7 @@ func (g *Gateway) serves() serving {
 	l := g.live
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	s[servesRate], s[servesPrices], s[servesKeys] = l.rate, l.prices.inUse(), strings.Join(l.ring.IDs(), " ")
+	s[servesRate], s[servesPrices], s[servesKeys] = l.rate, l.list, strings.Join(l.ring.IDs(), " ")
 	return s
 }
 

@@ -264,6 +264,9 @@ var staleMay = map[string]string{
 	"DELETE /api/admin/prices/draft/{id}":             "nothing takes effect before the draft is published",
 	"DELETE /api/admin/prices/draft":                  "nothing takes effect before the draft is published",
 	"POST /api/admin/prices/raise":                    "nothing takes effect before the draft is published",
+	"POST /api/admin/prices/margin":                   "nothing takes effect before the draft is published",
+	"POST /api/admin/prices/import":                   "nothing takes effect before the draft is published",
+	"DELETE /api/admin/prices/import":                 "nothing takes effect before the draft is published",
 	"POST /api/admin/prices/publications/{id}/revert": "it only makes a draft",
 }
 

@@ -173,6 +173,9 @@ export function price(
   return o.bare ? n : n + NARROW + priceUnit(unit)
 }
 
+/** A number as people write it: to `places` decimals, without zeros that say nothing. */
+export const short = (d: Decimal, places: number): string => local(trim(round(d, places)))
+
 /** A whole number with groups. */
 export function integer(n: number | bigint | null | undefined): string {
   if (n === null || n === undefined || (typeof n === 'number' && !Number.isFinite(n))) return NONE

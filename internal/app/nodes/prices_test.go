@@ -12,6 +12,7 @@ import (
 	"weir/internal/app/apptest"
 	"weir/internal/audit"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/store/postgres/pgtest"
 )
@@ -23,11 +24,7 @@ func TestNodesShareThePriceList(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "test-key")
 	const day = "2006-01-02"
 	asOf := builtin.Embedded().AsOf
-	var dirs []string
-	withModels := func(s *apptest.Setup) {
-		s.Builtin.All = true
-		dirs = append(dirs, s.PriceDir())
-	}
+	withModels := func(s *apptest.Setup) { s.Builtin.All = true }
 	nodes := apptest.StartNodes(t, 2, dsn, withModels)
 	price := func(gw *apptest.Gateway) string {
 		m, ok := gw.Node.Catalog().Model("openai/gpt-4o")
@@ -39,15 +36,16 @@ func TestNodesShareThePriceList(t *testing.T) {
 	admin := config.Default()
 	admin.DataDir, admin.Store.DSN = t.TempDir(), config.DSN(dsn)
 	by := audit.Actor{Name: "operator"}
-	publish := func(dir, price string, days int) {
+	o, err := app.OpenAdmin(t.Context(), admin, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	publish := func(price string, days int) {
 		t.Helper()
 		list := strings.NewReplacer(asOf.Format(day), asOf.AddDate(0, 0, days).Format(day), `"prompt":"2.5","completion":"10"`, `"prompt":"`+price+`","completion":"10"`).
 			Replace(string(builtin.Embedded().Data()))
-		admin.PriceLists.Dir = dir
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, "draft.json"), []byte(list), 0o600); err != nil {
+		if err := o.Store.Catalog.PutImport(t.Context(), &edit.Import{List: builtin.ListVersion([]byte(list)), Data: []byte(list)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := app.PublishPrices(t.Context(), admin, by); err != nil {
@@ -59,9 +57,9 @@ func TestNodesShareThePriceList(t *testing.T) {
 		apptest.WaitFor(t, "both nodes to charge "+want, func() bool { return price(nodes[0]) == want && price(nodes[1]) == want })
 	}
 	agreed("2.5")
-	publish(dirs[0], "2.4", 1)
+	publish("2.4", 1)
 	agreed("2.4")
-	publish(dirs[1], "2.3", 2)
+	publish("2.3", 2)
 	agreed("2.3")
 	if got := price(apptest.StartNodes(t, 1, dsn, withModels)[0]); got != "2.3" {
 		t.Errorf("a node that starts charges %s", got)

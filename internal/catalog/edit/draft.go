@@ -23,7 +23,7 @@ const (
 	Cancelled DraftState = "cancelled"
 )
 
-// Draft is changes of endpoints that take effect together.
+// Draft is changes of endpoints, and another price list, that take effect together.
 type Draft struct {
 	ID      int64
 	Version int64 // number of times that it was changed, so that an operator overwrites only what they have seen
@@ -33,6 +33,7 @@ type Draft struct {
 	From    time.Time // when it takes effect, zero while it is open
 	Catalog int64     // version of the catalog that its rows have, 0 while it is open
 	Edits   []Edit    // by ID
+	Prices  Prices    // the price list that it brings, without its data once that is in use. List "": it leaves the list as it is
 }
 
 // Edit is a change of one endpoint.
@@ -110,6 +111,27 @@ func (s *State) row(e *Edit, version int64, at time.Time) *Row {
 	return &row
 }
 
+// listed is the price list in use after a draft.
+func (s *State) listed(d *Draft) Prices {
+	if d.Prices.List == "" {
+		return s.Prices
+	}
+	p := d.Prices
+	p.Previous, p.Approved = s.Prices.List, p.List
+	return p
+}
+
+// PricesAt is the price list that is in use at a time.
+func (s *State) PricesAt(now time.Time) Prices {
+	out := *s
+	for i := range s.Scheduled {
+		if d := &s.Scheduled[i]; !d.From.After(now) {
+			out.Prices = out.listed(d)
+		}
+	}
+	return out.Prices
+}
+
 // edited is the state with the changes of a draft.
 func (s *State) edited(d *Draft, version int64, at time.Time) State {
 	changed := map[string]*Row{}
@@ -119,7 +141,7 @@ func (s *State) edited(d *Draft, version int64, at time.Time) State {
 		}
 	}
 	out := *s
-	out.Rows = nil
+	out.Rows, out.Prices = nil, s.listed(d)
 	for _, r := range s.Rows {
 		if r.Kind != Endpoint || changed[r.ID] == nil {
 			out.Rows = append(out.Rows, r)
@@ -201,7 +223,9 @@ func (e *Editor) EditDraft(ctx context.Context, version int64, edits []Edit, by 
 	if err != nil {
 		return nil, err
 	}
-	before, err := e.builder.BuildCatalog(&s, false)
+	listed := s
+	listed.Prices = s.listed(d)
+	before, err := e.builder.BuildCatalog(&listed, false)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +271,10 @@ func (e *Editor) keep(ctx context.Context, d *Draft, s *State, by audit.Actor) (
 		old, row := s.Row(Endpoint, x.ID), s.row(&x, 0, time.Time{})
 		return row == nil || old == nil && len(row.Spec) == 0 || old != nil && maps.Equal(old.Spec, row.Spec)
 	})
-	if len(d.Edits) == 0 {
+	if now := s.PricesAt(e.now()); d.Prices.List != "" && d.Prices.List == e.lists.ListInUse(&now).List {
+		d.Prices = Prices{}
+	}
+	if len(d.Edits) == 0 && d.Prices.List == "" {
 		if d.ID == 0 {
 			return nil, nil
 		}
@@ -278,6 +305,9 @@ func (e *Editor) Publications(ctx context.Context, before int64, count int) ([]D
 
 // entry is what the history and the audit log say of a publication.
 func (d *Draft) entry(action string, by audit.Actor) Entry {
-	return Entry{Kind: Publication, ID: strconv.FormatInt(d.ID, 10), Action: action, Actor: by,
-		After: Spec{"endpoints": strconv.Itoa(len(d.Edits)), "from": d.From.UTC().Format(time.RFC3339Nano)}}
+	after := Spec{"endpoints": strconv.Itoa(len(d.Edits)), "from": d.From.UTC().Format(time.RFC3339Nano)}
+	if d.Prices.List != "" {
+		after["list"] = d.Prices.List
+	}
+	return Entry{Kind: Publication, ID: strconv.FormatInt(d.ID, 10), Action: action, Actor: by, After: after}
 }

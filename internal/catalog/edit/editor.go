@@ -56,6 +56,7 @@ type Store interface {
 	// PriceList is a list that the last Prices names, or nil.
 	PriceList(ctx context.Context, version string) ([]byte, error)
 	Drafts
+	Imports
 }
 
 // Builder makes the catalog that a state would give.
@@ -73,6 +74,7 @@ type Editor struct {
 	ring    *seal.Ring
 	now     func() time.Time
 	changed func(context.Context) // called after each change that was made here
+	lists   PriceLists            // nil: there are no imports
 
 	only      bool // api_key_env and proxy may only name variables
 	variables []string

@@ -2,7 +2,9 @@ package edit_test
 
 import (
 	"context"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -23,7 +25,9 @@ type memory struct {
 	entries []edit.Entry
 	events  []audit.Event
 	drafts  []edit.Draft
-	racing  int // so many commits lose against another that was faster
+	last    *edit.Import
+	lists   map[string][]byte // published ones
+	racing  int               // so many commits lose against another that was faster
 }
 
 func (m *memory) CatalogVersion(context.Context) (int64, error) {
@@ -66,6 +70,7 @@ func (m *memory) CommitCatalog(_ context.Context, c edit.Commit, e audit.Event) 
 	}
 	if c.Kind == edit.PriceList {
 		m.state.Prices = c.Prices
+		m.lists[c.Prices.List] = c.Prices.Data
 	}
 	if c.Draft != nil {
 		rows = m.published(&c, rows)
@@ -121,7 +126,71 @@ func (m *memory) Publications(context.Context, int64, int) ([]edit.Draft, error)
 	return m.drafts, nil
 }
 
-func (m *memory) PriceList(context.Context, string) ([]byte, error) { return nil, nil }
+func (m *memory) PriceList(_ context.Context, version string) ([]byte, error) {
+	return m.lists[version], nil
+}
+
+func (m *memory) LastImport(context.Context) (*edit.Import, error) { return m.last, nil }
+
+func (m *memory) PutImport(_ context.Context, i *edit.Import) error {
+	m.last = i
+	return nil
+}
+
+// lists are price lists of a line for each model with its price in dollars: "small 1". The program's is programs.
+type lists struct{}
+
+const programs = "large 1\nsmall 1"
+
+func parsed(data []byte) map[string]string {
+	out := map[string]string{}
+	for line := range strings.Lines(string(data)) {
+		model, price, _ := strings.Cut(strings.TrimSpace(line), " ")
+		out[model] = price
+	}
+	return out
+}
+
+func (lists) ListInUse(p *edit.Prices) edit.Prices {
+	if p.Data == nil {
+		return edit.Prices{List: programs, Data: []byte(programs)}
+	}
+	return *p
+}
+
+func (lists) CompareLists(before, after []byte) (out []edit.ListChange) {
+	a, b := parsed(before), parsed(after)
+	both := maps.Clone(a)
+	maps.Copy(both, b)
+	for _, model := range slices.Sorted(maps.Keys(both)) {
+		kind := edit.ListRaised
+		switch {
+		case a[model] == b[model]:
+			continue
+		case a[model] == "":
+			kind = edit.ListNew
+		case b[model] == "":
+			kind = edit.ListGone
+		}
+		out = append(out, edit.ListChange{Offer: model, Kind: kind, Model: model})
+	}
+	return out
+}
+
+func (lists) PickFromList(from, to []byte, offers map[string]bool) (edit.Prices, error) {
+	a, b := parsed(from), parsed(to)
+	for model := range offers {
+		if a[model] = b[model]; a[model] == "" {
+			delete(a, model)
+		}
+	}
+	var lines []string
+	for _, model := range slices.Sorted(maps.Keys(a)) {
+		lines = append(lines, model+" "+a[model])
+	}
+	text := strings.Join(lines, "\n")
+	return edit.Prices{List: text, Data: []byte(text)}, nil
+}
 
 func (m *memory) CatalogHistory(_ context.Context, before int64, count int) ([]edit.Entry, error) {
 	m.mu.Lock()
@@ -151,7 +220,7 @@ func (w *world) lookup(name string) (string, bool) {
 	return v, ok
 }
 
-func (w *world) base(r rate.Effective, kept map[string]edit.Credential) (*edit.Base, error) {
+func (w *world) base(list map[string]string, r rate.Effective, kept map[string]edit.Credential) (*edit.Base, error) {
 	dollars := func(usd string) money.Price {
 		p, err := r.PerThousand(usd, 1_000_000)
 		if err != nil {
@@ -160,8 +229,12 @@ func (w *world) base(r rate.Effective, kept map[string]edit.Credential) (*edit.B
 		return p
 	}
 	builtin := func(provider, model string) catalog.Offer {
+		price := "1"
+		if provider == "open" {
+			price = list[strings.TrimPrefix(model, "acme/")]
+		}
 		return catalog.Offer{Provider: provider, Model: model, ContextLength: 1000, Pricing: catalog.Pricing{
-			Base: catalog.Prices{Prompt: dollars("1"), Completion: dollars("2"), CacheRead: dollars("0.5")}, List: "builtin-1", Rate: r.Version}}
+			Base: catalog.Prices{Prompt: dollars(price), Completion: dollars("2"), CacheRead: dollars("0.5")}, List: "builtin-1", Rate: r.Version}}
 	}
 	b := &edit.Base{FileProviders: map[string]string{"filed": "weir.yaml:7"}, FileEndpoints: map[string]string{"filed/acme/small": "weir.yaml:12"}, Env: w.lookup}
 	b.Declared = catalog.Declared{
@@ -169,7 +242,10 @@ func (w *world) base(r rate.Effective, kept map[string]edit.Credential) (*edit.B
 			{ID: "open", Name: "Open", Dialect: "openai", BaseURL: "https://open.example/v1", Key: "sk-of-the-environment", Quirks: catalog.Quirks{Rename: map[string]string{"a": "b"}}},
 			{ID: "filed", Dialect: "openai", BaseURL: "https://filed.example/v1"},
 		},
-		Offers: []catalog.Offer{builtin("open", "acme/small"), builtin("open", "acme/large"), builtin("filed", "acme/small")},
+		Offers: []catalog.Offer{builtin("filed", "acme/small")},
+	}
+	for model := range list {
+		b.Offers = append(b.Offers, builtin("open", "acme/"+model))
 	}
 	for id, at := range w.file {
 		b.Providers = append(b.Providers, catalog.Provider{ID: id, Dialect: "openai", BaseURL: "https://file.example/v1"})
@@ -197,7 +273,9 @@ func (w *world) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
 			credentials[id] = edit.Credential{Key: c.Key}
 		}
 	}
-	base, err := w.base(r, credentials)
+	published := s.PricesAt(w.now)
+	inUse := lists{}.ListInUse(&published)
+	base, err := w.base(parsed(inUse.Data), r, credentials)
 	if err != nil {
 		return nil, err
 	}
@@ -226,8 +304,8 @@ func open(t *testing.T) *shop {
 	}
 	w := &world{declared: rate.Declared{RubPerUSD: "100", Margin: "0", Version: "usd=100 margin=0"}, env: map[string]string{"THEIR_KEY": "sk-from-a-variable"},
 		ring: ring, now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC), file: map[string]string{}}
-	s := &shop{t: t, store: &memory{}, world: w}
-	s.Editor = edit.NewEditor(s.store, w, ring, func() time.Time { return w.now }, nil)
+	s := &shop{t: t, store: &memory{lists: map[string][]byte{}}, world: w}
+	s.Editor = edit.NewEditor(s.store, w, ring, func() time.Time { return w.now }, nil).WithLists(lists{})
 	return s
 }
 

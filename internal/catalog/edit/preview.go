@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math/big"
+	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/money"
@@ -55,9 +56,9 @@ func (e *Editor) preview(s *State, d *Draft) (*Preview, error) {
 	if p.After, err = e.builder.BuildCatalog(&after, false); err != nil {
 		return nil, err
 	}
-	for i := range d.Edits {
-		was, is := p.Before.Endpoint(d.Edits[i].ID), p.After.Endpoint(d.Edits[i].ID)
-		if was == nil || is == nil {
+	for _, id := range p.touched(d) {
+		was, is := p.Before.Endpoint(id), p.After.Endpoint(id)
+		if was == nil && is == nil {
 			continue
 		}
 		p.Changes = append(p.Changes, changes(was, is)...)
@@ -66,9 +67,49 @@ func (e *Editor) preview(s *State, d *Draft) (*Preview, error) {
 	return p, nil
 }
 
+// touched are the endpoints that a draft may change, by id: with another price list, all that are served.
+func (p *Preview) touched(d *Draft) []string {
+	var ids []string
+	for i := range d.Edits {
+		ids = append(ids, d.Edits[i].ID)
+	}
+	if d.Prices.List != "" {
+		for _, b := range []*Built{p.Before, p.After} {
+			for i := range b.Endpoints {
+				if b.Endpoints[i].On {
+					ids = append(ids, b.Endpoints[i].ID)
+				}
+			}
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// Endpoints is how many change.
+func (p *Preview) Endpoints(d *Draft) int {
+	ids := map[string]bool{}
+	for i := range d.Edits {
+		ids[d.Edits[i].ID] = true
+	}
+	for i := range p.Changes {
+		ids[p.Changes[i].Endpoint] = true
+	}
+	return len(ids)
+}
+
+// lines are the prices of an endpoint, none of one that is missing.
+func (v *EndpointView) lines() []catalog.PriceLine {
+	if v == nil {
+		return nil
+	}
+	return v.Pricing.Lines()
+}
+
+// changes compares the prices of an endpoint. One of the two may be missing.
 func changes(was, is *EndpointView) []PriceChange {
 	var out []PriceChange
-	old, now := was.Pricing.Lines(), is.Pricing.Lines()
+	old, now := was.lines(), is.lines()
 	for _, l := range now {
 		if before := lineNamed(old, l.Name); before.Price != l.Price {
 			out = append(out, PriceChange{is.ID, l.Name, l.Per, before.Price, l.Price})
@@ -76,7 +117,7 @@ func changes(was, is *EndpointView) []PriceChange {
 	}
 	for _, l := range old {
 		if after := lineNamed(now, l.Name); !after.Price.Set {
-			out = append(out, PriceChange{is.ID, l.Name, l.Per, l.Price, money.Price{}})
+			out = append(out, PriceChange{was.ID, l.Name, l.Per, l.Price, money.Price{}})
 		}
 	}
 	return out
@@ -93,13 +134,16 @@ func lineNamed(lines []catalog.PriceLine, name string) catalog.PriceLine {
 }
 
 func (p *Preview) questions(was, is *EndpointView) []Question {
+	if is == nil {
+		return nil
+	}
 	var out []Question
 	margin := func(v *EndpointView) string { return specOf(v)["margin"] }
 	if m, ok := new(big.Rat).SetString(cmp.Or(margin(is), "0")); ok && m.Cmp(big.NewRat(1, 2)) > 0 && margin(is) != margin(was) {
 		out = append(out, Question{Kind: DoubtfulMargin, Endpoint: is.ID, Margin: margin(is)})
 	}
 	costs := p.After.Costs(is)
-	old := was.Pricing.Lines()
+	old := was.lines()
 	for _, l := range is.Pricing.Lines() {
 		cost := lineNamed(costs, l.Name).Price
 		if cost.Set && l.Price.Nano < cost.Nano && lineNamed(old, l.Name).Price != l.Price {
@@ -110,7 +154,7 @@ func (p *Preview) questions(was, is *EndpointView) []Question {
 }
 
 func specOf(v *EndpointView) Spec {
-	if v.Row == nil {
+	if v == nil || v.Row == nil {
 		return nil
 	}
 	return v.Row.Spec

@@ -32,6 +32,9 @@ func (e *Editor) PublishDraft(ctx context.Context, version int64, from time.Time
 			return nil, fault.Newf(fault.Conflict, "edit.Publish", "%d prices look wrong: a margin above 50 %%, or a price below the provider's. Look at them, and publish with sure.", len(p.Questions)).
 				Coded("prices_doubtful", "count", len(p.Questions))
 		}
+		if d.Prices.List != "" && d.Prices.Previous != s.Prices.List {
+			return nil, fault.New(fault.Conflict, "edit.Publish", "Another price list was put into use meanwhile: take the changes into the draft again.").Coded("list_moved")
+		}
 		now := e.now().UTC().Truncate(time.Microsecond)
 		d.Version++
 		d.Catalog, d.From, d.State, d.Actor, d.At = s.Version+1, from.UTC().Truncate(time.Microsecond), Scheduled, by.Name, now
@@ -40,19 +43,19 @@ func (e *Editor) PublishDraft(ctx context.Context, version int64, from time.Time
 			return &Commit{Entry: d.entry(audit.PricesScheduled, by), Draft: d}, nil
 		}
 		d.From = now
-		return s.publish(d, p.Before, by), nil
+		return s.publish(d, p.After, by), nil
 	}, by)
 	return published, err
 }
 
 // publish is the commit with which a draft takes effect. Endpoints that are gone or that the configuration declares are left out.
-func (s *State) publish(d *Draft, before *Built, by audit.Actor) *Commit {
+func (s *State) publish(d *Draft, built *Built, by audit.Actor) *Commit {
 	out := *d
 	out.State, out.Edits = Published, nil
 	c := &Commit{Draft: &out}
 	for _, x := range d.Edits {
 		row := s.row(&x, d.Catalog, d.From)
-		v := before.Endpoint(x.ID)
+		v := built.Endpoint(x.ID)
 		if row == nil || v == nil || v.Origin == FromFile {
 			continue
 		}
@@ -64,6 +67,14 @@ func (s *State) publish(d *Draft, before *Built, by audit.Actor) *Commit {
 		c.Rows = append(c.Rows, *row)
 	}
 	c.Entry = out.entry(audit.PricesPublished, by)
+	if d.Prices.List == "" {
+		return c
+	}
+	c.Prices = s.listed(d)
+	out.Prices = c.Prices
+	out.Prices.Data = nil // it is kept with the lists in use
+	c.Kind, c.Before = PriceList, s.Prices.spec()
+	maps.Copy(c.After, c.Prices.spec())
 	return c
 }
 
@@ -71,11 +82,11 @@ func (s *State) publish(d *Draft, before *Built, by audit.Actor) *Commit {
 func (e *Editor) enact(ctx context.Context, s *State) error {
 	for s.Due(e.now()) > 0 {
 		d := s.Scheduled[0]
-		before, err := e.builder.BuildCatalog(s, false)
+		built, err := e.builder.BuildCatalog(s, false)
 		if err != nil {
 			return err
 		}
-		c := s.publish(&d, before, audit.Actor{Name: d.Actor})
+		c := s.publish(&d, built, audit.Actor{Name: d.Actor})
 		c.Version, c.At = s.Version+1, e.now().UTC().Truncate(time.Microsecond)
 		if err := e.store.CommitCatalog(ctx, *c, c.event()); err != nil {
 			return err
@@ -154,18 +165,46 @@ func (e *Editor) RevertPublication(ctx context.Context, id int64, by audit.Actor
 		v := built.Endpoint(x.ID)
 		return v == nil || v.Origin == FromFile
 	})
-	d, err := e.EditDraft(ctx, 0, back, by)
+	d := &Draft{State: Open}
+	if d.Prices, err = e.listBefore(ctx, &s, &p); err != nil {
+		return nil, err
+	}
+	for i := range back {
+		if err := e.intoDraft(d, built, &back[i]); err != nil {
+			return nil, err
+		}
+	}
+	d, err = e.keep(ctx, d, &s, by)
 	if err == nil && d == nil {
 		err = fault.New(fault.Conflict, "edit.Revert", "The prices are as they were before this publication.").Coded("reverted_already")
 	}
 	return d, err
 }
 
+// listBefore is the price list before a publication, if that of the publication is still in use; else the list stays.
+func (e *Editor) listBefore(ctx context.Context, s *State, p *Draft) (Prices, error) {
+	if p.Prices.List == "" || p.Prices.List != s.Prices.List {
+		return Prices{}, nil
+	}
+	var old Prices
+	if p.Prices.Previous != "" {
+		data, err := e.store.PriceList(ctx, p.Prices.Previous)
+		if err != nil {
+			return old, err
+		}
+		old = Prices{List: p.Prices.Previous, Data: data}
+	}
+	old = e.lists.ListInUse(&old)
+	old.Previous = s.Prices.List
+	return old, nil
+}
+
 // Raise is prices that change by a percentage.
 type Raise struct {
 	Percent   string   // decimal text, such as 10 or -5
-	Endpoints []string // ids; nil: all that are in use, of those that the next two name
+	Endpoints []string // ids; nil: all that are in use, of those that the next three name
 	Provider  string   // "": of all
+	Vendor    string   // "": of all
 	Search    string   // only endpoints whose id contains this
 }
 

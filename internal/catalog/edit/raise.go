@@ -20,6 +20,25 @@ func (e *Editor) RaiseDraft(ctx context.Context, version int64, r Raise, by audi
 	if !ok {
 		return nil, fault.Field("edit.Raise", "percent", "percent must be a number between -90 and 900 with at most 6 digits after the point, and not 0.").Coded("raise_percent")
 	}
+	return e.many(ctx, version, r, by, func(after *Built, v *EndpointView) (*Edit, error) { return after.raised(v, factor) })
+}
+
+// MarginDraft sets the margin of many endpoints in the draft of that version, "" for that of all. Those without prices in dollars, and those that
+// the configuration owns, are left out.
+func (e *Editor) MarginDraft(ctx context.Context, version int64, margin string, of Raise, by audit.Actor) (*Draft, error) {
+	return e.many(ctx, version, of, by, func(_ *Built, v *EndpointView) (*Edit, error) {
+		switch {
+		case !slices.ContainsFunc(v.Pricing.Lines(), func(l catalog.PriceLine) bool { return l.Price.Dollars != "" }):
+			return nil, nil
+		case margin == "":
+			return &Edit{ID: v.ID, Unset: []string{"margin"}}, nil
+		}
+		return &Edit{ID: v.ID, Set: Spec{"margin": margin}}, nil
+	})
+}
+
+// many changes the chosen endpoints in the draft of that version; a change of nil leaves one out.
+func (e *Editor) many(ctx context.Context, version int64, r Raise, by audit.Actor, change func(after *Built, v *EndpointView) (*Edit, error)) (*Draft, error) {
 	d, err := e.open(ctx, version)
 	if err != nil {
 		return nil, err
@@ -38,12 +57,15 @@ func (e *Editor) RaiseDraft(ctx context.Context, version int64, r Raise, by audi
 		if !r.chooses(v) {
 			continue
 		}
-		chosen++
-		x, err := p.After.raised(v, factor)
+		x, err := change(p.After, v)
 		if err != nil {
 			return nil, err
 		}
-		if err := e.intoDraft(d, p.Before, &x); err != nil {
+		if x == nil {
+			continue
+		}
+		chosen++
+		if err := e.intoDraft(d, p.After, x); err != nil {
 			return nil, err
 		}
 	}
@@ -60,7 +82,8 @@ func (r *Raise) chooses(v *EndpointView) bool {
 	case r.Endpoints != nil:
 		return slices.Contains(r.Endpoints, v.ID)
 	}
-	return v.On && (r.Provider == "" || r.Provider == v.Provider) && Matches(v.ID, r.Search)
+	vendor, _, _ := strings.Cut(v.Model, "/")
+	return v.On && (r.Provider == "" || r.Provider == v.Provider) && (r.Vendor == "" || r.Vendor == vendor) && Matches(v.ID, r.Search)
 }
 
 // percentFactor is 1.1 for 10.
@@ -84,8 +107,8 @@ func percentFactor(text string) (*big.Rat, bool) {
 }
 
 // raised is the change that multiplies all prices of an endpoint.
-func (b *Built) raised(v *EndpointView, factor *big.Rat) (Edit, error) {
-	x := Edit{ID: v.ID, Set: Spec{}}
+func (b *Built) raised(v *EndpointView, factor *big.Rat) (*Edit, error) {
+	x := &Edit{ID: v.ID, Set: Spec{}}
 	dollars, rubles := false, false
 	for _, l := range v.Pricing.Lines() {
 		dollars = dollars || l.Price.Dollars != ""

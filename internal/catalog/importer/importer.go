@@ -22,6 +22,7 @@ type Result struct {
 	Taken   int       // offers in it, service tiers not counted
 	Refused []Refusal // in the order of providers, then by id
 	Differs []Difference
+	Sources map[string]string // by provider and id, separated by a space: the lists that have prices of what was taken
 }
 
 // Refusal is a model that was left out.
@@ -36,7 +37,7 @@ func Import(dir fs.FS, providers []builtin.Provider, book Book) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	im := importer{src: src, book: &book, models: map[string]modelInfo{}, made: map[string]*offer{}, facts: map[string]*offer{}}
+	im := importer{src: src, book: &book, models: map[string]modelInfo{}, sources: map[string]string{}, made: map[string]*offer{}, facts: map[string]*offer{}}
 	for i := range providers {
 		if n, ok := book.Providers[providers[i].ID]; ok {
 			im.provider(&providers[i], n)
@@ -45,7 +46,7 @@ func Import(dir fs.FS, providers []builtin.Provider, book Book) (Result, error) 
 	if err := im.sane(); err != nil {
 		return Result{}, err
 	}
-	return Result{Taken: im.taken, Refused: im.refused, Differs: im.differs, Catalog: im.write()}, nil
+	return Result{Taken: im.taken, Refused: im.refused, Differs: im.differs, Sources: im.sources, Catalog: im.write()}, nil
 }
 
 type importer struct {
@@ -54,6 +55,7 @@ type importer struct {
 	refused []Refusal
 	differs []Difference
 	taken   int
+	sources map[string]string // of Result
 	models  map[string]modelInfo
 	made    map[string]*offer // by slug: as the maker of the model sells it
 	facts   map[string]*offer // by slug: as the first provider of the list describes it
@@ -248,6 +250,11 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	}
 	o.quote, reason = agree(t, quotes)
 	im.compare(p.ID, &o, quotes, reason)
+	var names []string
+	for i := range quotes {
+		names = append(names, quotes[i].source)
+	}
+	im.sources[p.ID+" "+e.id] = strings.Join(names, ", ")
 	if reason != "" {
 		return o, reason
 	}

@@ -55,27 +55,21 @@ type priceKey struct{ tier, above string }
 // offers indexes the prices of a list.
 func offers(data []byte) map[string]map[priceKey]map[string]string {
 	out := map[string]map[priceKey]map[string]string{}
-	for p := rawjson.MembersOf(rawjson.Find(data, "offers")); p.Next(); {
-		for e := rawjson.ElementsOf(p.Value); e.Next(); {
-			id := string(p.Name) + " " + rawjson.TextAt(e.Value, "id")
-			if v := rawjson.TextAt(e.Value, "variant"); v != "" {
-				id += " " + v
+	each(data, func(_, id string, offer []byte) {
+		prices := map[priceKey]map[string]string{}
+		collect(prices, "", offer)
+		for _, name := range limits {
+			if v := rawjson.Find(offer, name); v != nil {
+				prices[priceKey{}][name] = string(v)
 			}
-			prices := map[priceKey]map[string]string{}
-			collect(prices, "", e.Value)
-			for _, name := range limits {
-				if v := rawjson.Find(e.Value, name); v != nil {
-					prices[priceKey{}][name] = string(v)
-				}
-			}
-			for _, tier := range []string{"flex", "priority", catalog.BatchTier} {
-				if v := rawjson.Find(e.Value, tier); v != nil {
-					collect(prices, tier, v)
-				}
-			}
-			out[id] = prices
 		}
-	}
+		for _, tier := range []string{"flex", "priority", catalog.BatchTier} {
+			if v := rawjson.Find(offer, tier); v != nil {
+				collect(prices, tier, v)
+			}
+		}
+		out[id] = prices
+	})
 	return out
 }
 

@@ -4,6 +4,7 @@
 package update
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/catalog/importer"
 	"weir/internal/fault"
 )
@@ -72,11 +74,10 @@ func New(cfg Config) *Updater {
 
 // Draft is a list that is not in use yet.
 type Draft struct {
-	List    *builtin.List
+	edit.Import
+	Read    *builtin.List // Import.Data
 	Changes Changes
-	Differs int      // prices on which the lists disagree
-	Refused int      // ids that were left out
-	Notes   []string // what happened to the lists
+	Offers  []edit.ListChange // Changes by offer
 }
 
 // Fetch fetches the public lists and makes a draft of them.
@@ -85,22 +86,20 @@ func (u *Updater) Fetch(ctx context.Context) (Draft, error) {
 	defer u.mu.Unlock()
 	notes, err := u.fetch(ctx)
 	if err != nil {
-		return Draft{Notes: notes}, err
+		return Draft{Import: edit.Import{Notes: notes}}, err
 	}
-	at := u.oldest()
-	d, err := u.draft(ctx, os.DirFS(u.lists()), at)
-	d.Notes = notes
-	return d, err
+	return u.draft(ctx, os.DirFS(u.lists()), u.oldest(), notes)
 }
 
 // Read makes a draft of lists in a folder, for machines without a network. They are as old as at.
 func (u *Updater) Read(ctx context.Context, dir fs.FS, at time.Time) (Draft, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.draft(ctx, dir, at)
+	return u.draft(ctx, dir, at, nil)
 }
 
-func (u *Updater) draft(ctx context.Context, dir fs.FS, at time.Time) (d Draft, err error) {
+func (u *Updater) draft(ctx context.Context, dir fs.FS, at time.Time, notes []string) (d Draft, err error) {
+	d.Notes = notes
 	book := u.book
 	if day := at.UTC().Format(time.DateOnly); day > book.AsOf {
 		book.AsOf = day
@@ -109,26 +108,32 @@ func (u *Updater) draft(ctx context.Context, dir fs.FS, at time.Time) (d Draft, 
 	if err != nil {
 		return d, err
 	}
-	if d.List, err = builtin.ReadList(r.Catalog); err != nil {
+	list, err := builtin.ReadList(r.Catalog)
+	if err != nil {
 		return d, err
 	}
 	if r.Taken == 0 {
 		return d, fault.New(fault.Invalid, "update.Draft", "The lists have no model that can be taken.")
 	}
-	d.Differs, d.Refused = len(r.Differs), len(r.Refused)
-	current, err := u.Current(ctx)
-	if err != nil {
+	d.Import = edit.Import{List: list.Version, AsOf: list.AsOf.Format(time.DateOnly), At: u.cfg.Now().UTC(), Notes: notes, Sources: r.Sources, Differs: len(r.Differs), Refused: len(r.Refused), Data: r.Catalog}
+	if err := u.against(ctx, &d, list); err != nil || u.cfg.Store == nil {
 		return d, err
 	}
-	d.Changes = Compare(current.Data(), r.Catalog)
-	return d, replace(u.path(draftFile), r.Catalog)
+	return d, u.cfg.Store.Import(ctx, &d.Import)
 }
 
-const (
-	draftFile = "draft.json"
-	// publishedFile is where lists were published before they were kept with the ledger.
-	publishedFile = "published.json"
-)
+// against compares a draft with the list in use.
+func (u *Updater) against(ctx context.Context, d *Draft, list *builtin.List) error {
+	current, err := u.Current(ctx)
+	if err != nil {
+		return err
+	}
+	d.Read, d.Changes, d.Offers = list, Compare(current.Data(), list.Data()), ByOffer(current.Data(), list.Data())
+	return nil
+}
+
+// publishedFile is where lists were published before they were kept with the ledger.
+const publishedFile = "published.json"
 
 // Published are the lists of a Store; nil: the program's own.
 type Published struct{ Last, Approved []byte }
@@ -144,24 +149,33 @@ type Store interface {
 	Published(ctx context.Context) (Published, error)
 	// Publish puts the list that choose returns into use, nil: none. choose may be called more than once.
 	Publish(ctx context.Context, choose func(now Published) (*Choice, error)) error
+	// Import keeps a list that is not in use, in place of the last one.
+	Import(ctx context.Context, i *edit.Import) error
+	// LastImport returns nil without one.
+	LastImport(ctx context.Context) (*edit.Import, error)
 }
 
-func (u *Updater) path(name string) string { return filepath.Join(u.cfg.Dir, name) }
+// Drafted is the draft that an earlier update made, on whichever node.
+func (u *Updater) Drafted(ctx context.Context) (d Draft, err error) {
+	var last *edit.Import
+	if u.cfg.Store != nil {
+		if last, err = u.cfg.Store.LastImport(ctx); err != nil {
+			return d, err
+		}
+	}
+	if last == nil {
+		return d, noDraft()
+	}
+	d.Import = *last
+	list, err := builtin.ReadList(last.Data)
+	if err != nil {
+		return d, err
+	}
+	return d, u.against(ctx, &d, list)
+}
 
-// Drafted is the draft that an earlier update made.
-func (u *Updater) Drafted(ctx context.Context) (Draft, error) {
-	list, err := ReadFile(u.path(draftFile))
-	if errors.Is(err, fs.ErrNotExist) {
-		return Draft{}, fault.New(fault.NotFound, "update.Drafted", "There is no draft; make one with: weir catalog update")
-	}
-	if err != nil {
-		return Draft{}, err
-	}
-	current, err := u.Current(ctx)
-	if err != nil {
-		return Draft{}, err
-	}
-	return Draft{List: list, Changes: Compare(current.Data(), list.Data())}, nil
+func noDraft() error {
+	return fault.New(fault.NotFound, "update.Drafted", "There is no draft; make one with: weir catalog update")
 }
 
 // Publish puts the draft into use, in the name of an operator.
@@ -172,11 +186,10 @@ func (u *Updater) Publish(ctx context.Context) (Draft, error) {
 	if err != nil {
 		return d, err
 	}
-	err = u.cfg.Store.Publish(ctx, func(Published) (*Choice, error) { return &Choice{List: d.List, Approved: true}, nil })
-	if err != nil {
-		return d, err
+	if current, err := u.Current(ctx); err != nil || current.Version == d.List {
+		return d, cmp.Or(err, noDraft())
 	}
-	return d, os.Remove(u.path(draftFile))
+	return d, u.cfg.Store.Publish(ctx, func(Published) (*Choice, error) { return &Choice{List: d.Read, Approved: true}, nil })
 }
 
 // PublishWithinBounds puts the draft into use if its changes are within the bounds; else it returns why not. They are compared with the list
@@ -195,16 +208,13 @@ func (u *Updater) PublishWithinBounds(ctx context.Context) (beyond string, err e
 		if err != nil {
 			return nil, err
 		}
-		since := Compare(approved.Data(), d.List.Data())
-		if beyond = since.Beyond(u.cfg.Bounds); beyond != "" || d.List.AsOf.Before(last.AsOf) {
+		since := Compare(approved.Data(), d.Read.Data())
+		if beyond = since.Beyond(u.cfg.Bounds); beyond != "" || d.Read.AsOf.Before(last.AsOf) {
 			return nil, nil
 		}
-		return &Choice{List: d.List}, nil
+		return &Choice{List: d.Read}, nil
 	})
-	if err != nil || beyond != "" {
-		return beyond, err
-	}
-	return "", os.Remove(u.path(draftFile))
+	return beyond, err
 }
 
 // Beyond says why a draft needs an operator, "" when it does not.

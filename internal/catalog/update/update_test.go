@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/catalog/update"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -151,7 +152,17 @@ const (
 )
 
 // memory keeps published lists in memory.
-type memory struct{ now update.Published }
+type memory struct {
+	now  update.Published
+	last *edit.Import
+}
+
+func (s *memory) Import(_ context.Context, i *edit.Import) error {
+	s.last = i
+	return nil
+}
+
+func (s *memory) LastImport(context.Context) (*edit.Import, error) { return s.last, nil }
 
 func (s *memory) Published(context.Context) (update.Published, error) { return s.now, nil }
 
@@ -185,8 +196,8 @@ func TestFetchAndPublish(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetched := s.status[http.StatusOK]
-	if len(d.Changes.New) > 0 || len(d.Changes.Gone) < 500 || len(d.Changes.Changed) > 10 || u.Beyond(&d) == "" || d.List.AsOf.Format(time.DateOnly) != "2026-09-01" || fetched < 20 {
-		t.Errorf("draft has %d new, %d gone, as of %s; %v", len(d.Changes.New), len(d.Changes.Gone), d.List.AsOf, s.status)
+	if len(d.Changes.New) > 0 || len(d.Changes.Gone) < 500 || len(d.Changes.Changed) > 10 || u.Beyond(&d) == "" || d.AsOf != "2026-09-01" || fetched < 20 {
+		t.Errorf("draft has %d new, %d gone, as of %s; %v", len(d.Changes.New), len(d.Changes.Gone), d.AsOf, s.status)
 	}
 	if _, err := u.Fetch(t.Context()); err != nil || s.status[http.StatusNotModified] != fetched || s.status[http.StatusOK] != fetched {
 		t.Errorf("second fetch: %v, %v", err, s.status)
@@ -197,8 +208,8 @@ func TestFetchAndPublish(t *testing.T) {
 	if _, err := u.Publish(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := current(t, u); got.Version != d.List.Version {
-		t.Errorf("in use is %s; want %s", got.Version, d.List.Version)
+	if got := current(t, u); got.Version != d.List {
+		t.Errorf("in use is %s; want %s", got.Version, d.List)
 	}
 	if _, err := u.Publish(t.Context()); !fault.Is(err, fault.NotFound) {
 		t.Errorf("a draft is published twice: %v", err)
@@ -210,7 +221,7 @@ func TestReadFolder(t *testing.T) {
 	t.Parallel()
 	u := update.New(update.Config{Dir: t.TempDir(), Now: time.Now})
 	d, err := u.Read(t.Context(), os.DirFS(filepath.Join("..", "sources")), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	if err != nil || len(d.Changes.New)+len(d.Changes.Gone)+len(d.Changes.Changed) > 0 || d.List.Version != builtin.Embedded().Version {
+	if err != nil || len(d.Changes.New)+len(d.Changes.Gone)+len(d.Changes.Changed) > 0 || d.List != builtin.Embedded().Version {
 		t.Errorf("%+v, %v", d.Changes, err)
 	}
 	if _, err := u.Read(t.Context(), fstest.MapFS{}, day); !fault.Is(err, fault.Invalid) {
@@ -228,7 +239,7 @@ func TestListThatFailsLater(t *testing.T) {
 	s.odd[liteLLM] = func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }
 	later := func(c *update.Config) { c.Now = func() time.Time { return day.AddDate(0, 0, 9) } }
 	d, err := s.updater(t, dir, later).Fetch(t.Context())
-	if err != nil || !strings.Contains(strings.Join(d.Notes, "\n"), liteLLM+" is of 2026-09-01: status 502") || d.List.AsOf.Format(time.DateOnly) != "2026-09-01" {
+	if err != nil || !strings.Contains(strings.Join(d.Notes, "\n"), liteLLM+" is of 2026-09-01: status 502") || d.AsOf != "2026-09-01" {
 		t.Errorf("%v, %v, %v", d.Notes, d.List, err)
 	}
 }
@@ -244,13 +255,13 @@ func good(t *testing.T) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return d.List.Data()
+	return d.Data
 }
 
 // The lists of a good server may be published without an operator.
 func TestUnchangedListsAreWithinBounds(t *testing.T) {
 	t.Parallel()
-	u := serve(t).updater(t, t.TempDir(), func(c *update.Config) { c.Store = &memory{update.Published{Last: good(t)}} })
+	u := serve(t).updater(t, t.TempDir(), func(c *update.Config) { c.Store = &memory{now: update.Published{Last: good(t)}} })
 	if d, err := u.Fetch(t.Context()); err != nil || u.Beyond(&d) != "" || len(d.Changes.Changed) > 0 {
 		t.Errorf("%v, %v", d.Changes, err)
 	}
@@ -259,9 +270,9 @@ func TestUnchangedListsAreWithinBounds(t *testing.T) {
 // Prices that fall a little every day stop where an operator would have been asked at once; an operator's word is the new beginning.
 func TestPricesDoNotDrift(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
 	list := string(good(t))
-	u := update.New(update.Config{Dir: dir, Store: &memory{update.Published{Last: []byte(list), Approved: []byte(list)}}, Now: time.Now, Bounds: update.Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}})
+	store := &memory{now: update.Published{Last: []byte(list), Approved: []byte(list)}}
+	u := update.New(update.Config{Dir: t.TempDir(), Store: store, Now: time.Now, Bounds: update.Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}})
 	const price = `"prompt":"2.5","completion":"15"`
 	if !strings.Contains(list, price) {
 		t.Fatal("the list lacks the price that falls")
@@ -269,9 +280,7 @@ func TestPricesDoNotDrift(t *testing.T) {
 	draft := func(completion string) {
 		t.Helper()
 		text := strings.ReplaceAll(list, price, `"prompt":"2.5","completion":"`+completion+`"`)
-		if err := os.WriteFile(filepath.Join(dir, "draft.json"), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		store.last = &edit.Import{Data: []byte(text)}
 	}
 	for _, completion := range []string{"14", "13", "12.5"} {
 		draft(completion)
@@ -367,7 +376,7 @@ func TestHostileLists(t *testing.T) {
 			if !strings.Contains(name, "models") && !strings.Contains(name, "names") && !strings.Contains(name, "characters") {
 				s.replace(liteLLM, change)
 			}
-			u := s.updater(t, dir, func(c *update.Config) { c.Store = &memory{update.Published{Last: good(t)}} })
+			u := s.updater(t, dir, func(c *update.Config) { c.Store = &memory{now: update.Published{Last: good(t)}} })
 			before := current(t, u).Version
 			d, err := u.Fetch(t.Context())
 			if err == nil && u.Beyond(&d) == "" {
@@ -376,7 +385,7 @@ func TestHostileLists(t *testing.T) {
 			if err != nil && !fault.Is(err, fault.Invalid) {
 				t.Errorf("error is %v", err)
 			}
-			if err == nil && (bytes.ContainsAny(d.List.Data(), "\x00\x1b") || bytes.Contains(d.List.Data(), []byte(`\u001b`))) {
+			if err == nil && (bytes.ContainsAny(d.Data, "\x00\x1b") || bytes.Contains(d.Data, []byte(`\u001b`))) {
 				t.Error("control characters are in the draft")
 			}
 			if current(t, u).Version != before {

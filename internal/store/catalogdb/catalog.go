@@ -173,6 +173,8 @@ func putCatalogRow(t *sqldb.Tx, c *edit.Commit) error {
 		return nil
 	case c.Kind == edit.Publication:
 		return putPublication(t, c)
+	case c.Kind == edit.PriceList && c.Draft != nil:
+		return errors.Join(putPublication(t, c), putPriceList(t, &c.Prices))
 	case c.Kind == edit.PriceList:
 		return putPriceList(t, &c.Prices)
 	case r == nil:

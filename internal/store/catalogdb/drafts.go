@@ -20,10 +20,17 @@ var drafts = sqldb.Map[edit.Draft, struct {
 	From        time.Time `db:"from_at,null"`
 	Catalog     int64
 	Edits       string
+	Prices      struct {
+		List, AsOf, Previous, Approved string
+		Data                           []byte `db:",null"`
+	} `db:"prices_"`
 }]("catalog_drafts", sqldb.Encoded("edits", func(d *edit.Draft) string { return string(appendEdits(nil, d.Edits)) }, func(d *edit.Draft, text string) error {
 	d.Edits = parseEdits(text)
 	return nil
 }))
+
+// draftColumns are those that change.
+var draftColumns = []string{"version", "state", "actor", "at", "from_at", "catalog", "edits", "prices_list", "prices_as_of", "prices_previous", "prices_approved", "prices_data"}
 
 // DraftByID is edit.Drafts.DraftByID.
 func (s *Catalog) DraftByID(ctx context.Context, id int64) (edit.Draft, error) {
@@ -52,8 +59,8 @@ func (s *Catalog) PutDraft(ctx context.Context, d *edit.Draft) error {
 			}
 			return drafts.Insert(t, d)
 		}
-		n, err := t.Exec(`UPDATE catalog_drafts SET version = $1, actor = $2, at = $3, edits = $4 WHERE id = $5 AND version = $6 AND state = 'open'`,
-			d.Version, d.Actor, d.At.UnixMicro(), string(appendEdits(nil, d.Edits)), d.ID, d.Version-1)
+		n, err := t.Exec(`UPDATE catalog_drafts SET `+sqldb.Equal(draftColumns, ", ", 3)+` WHERE id = $1 AND version = $2 AND state = 'open'`,
+			append([]any{d.ID, d.Version - 1}, drafts.Args(d, draftColumns...)...)...)
 		if err == nil && n == 0 {
 			err = draftMoved()
 		}
@@ -101,8 +108,8 @@ func putPublication(t *sqldb.Tx, c *edit.Commit) error {
 		}
 	}
 	d := c.Draft
-	n, err := t.Exec(`UPDATE catalog_drafts SET version = $1, state = $2, actor = $3, at = $4, from_at = $5, catalog = $6, edits = $7 WHERE id = $8 AND state IN ('open', 'scheduled') AND version IN ($9, $10)`,
-		d.Version, string(d.State), d.Actor, d.At.UnixMicro(), d.From.UnixMicro(), d.Catalog, string(appendEdits(nil, d.Edits)), d.ID, d.Version, d.Version-1)
+	n, err := t.Exec(`UPDATE catalog_drafts SET `+sqldb.Equal(draftColumns, ", ", 4)+` WHERE id = $1 AND state IN ('open', 'scheduled') AND version IN ($2, $3)`,
+		append([]any{d.ID, d.Version, d.Version - 1}, drafts.Args(d, draftColumns...)...)...)
 	if err == nil && n == 0 {
 		err = draftMoved()
 	}

@@ -27,6 +27,7 @@ func Catalog(t *testing.T, open Open) {
 		"a late change is decided again": catalogMoved,
 		"racing for a version":           catalogRace,
 		"drafts and publications":        catalogDrafts,
+		"imports of price lists":         catalogImports,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -32,6 +32,7 @@ func catalogDrafts(t *testing.T, s *store.Store) {
 	second := edit.Draft{Version: 1, State: edit.Open, At: at}
 	moved("a second draft", s.Catalog.PutDraft(ctx, &second))
 	d.Version, d.Edits[0].Set = 2, edit.Spec{"margin": "0.3"}
+	d.Prices = edit.Prices{List: "second", AsOf: "2026-11-21", Previous: "first", Data: []byte(`{"offers":{}}`)}
 	if err := s.Catalog.PutDraft(ctx, &d); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +57,11 @@ func catalogDrafts(t *testing.T, s *store.Store) {
 	}
 	row := edit.Row{Kind: edit.Endpoint, ID: "hut/acme/tiny", Spec: edit.Spec{"margin": "0.3"}, Over: true, Version: 1, UpdatedAt: d.From}
 	d.State, d.Edits[0].After = edit.Published, row.Spec
-	publish(2, audit.PricesPublished, row)
-	if diff := cmp.Diff(edit.State{Version: 2, Rows: []edit.Row{row}}, catalogState(t, s)); diff != "" {
+	prices := d.Prices
+	prices.Approved, d.Prices.Data = "second", nil
+	commit(t, s, edit.Commit{Rows: []edit.Row{row}, Draft: &d, Prices: prices, Entry: edit.Entry{Version: 2, At: at, Actor: actor, Action: audit.PricesPublished, Kind: edit.PriceList, ID: "1",
+		After: edit.Spec{"endpoints": "1", "list": "second", "as_of": "2026-11-21", "previous": "first", "approved": "second"}}})
+	if diff := cmp.Diff(edit.State{Version: 2, Rows: []edit.Row{row}, Prices: prices}, catalogState(t, s)); diff != "" {
 		t.Errorf("published (-want +got):\n%s", diff)
 	}
 	list, err := s.Catalog.Publications(ctx, 0, 10)
@@ -82,5 +86,25 @@ func catalogDrafts(t *testing.T, s *store.Store) {
 	}
 	if err := s.Catalog.DropDraft(ctx, third.ID, 1); err != nil {
 		t.Error(err)
+	}
+}
+
+// There is one import, with what it says of itself; a new one takes its place.
+func catalogImports(t *testing.T, s *store.Store) {
+	ctx := t.Context()
+	if last, err := s.Catalog.LastImport(ctx); last != nil || err != nil {
+		t.Fatalf("an import in an empty store: %+v, %v", last, err)
+	}
+	for _, i := range []edit.Import{
+		{List: "one", AsOf: "2026-11-20", At: at, Actor: "weir", Data: []byte("{}")},
+		{List: "two", AsOf: "2026-11-21", At: at, Actor: "user:usr_1", Notes: []string{"litellm is of 2026-11-01: status 502", "models-dev is new"}, Sources: map[string]string{"hut tiny": "models-dev, litellm"}, Differs: 3, Refused: 4, Data: []byte{0, 255}},
+	} {
+		if err := s.Catalog.PutImport(ctx, &i); err != nil {
+			t.Fatal(err)
+		}
+		last, err := s.Catalog.LastImport(ctx)
+		if diff := cmp.Diff(&i, last); err != nil || diff != "" {
+			t.Errorf("import: %v (-want +got):\n%s", err, diff)
+		}
 	}
 }

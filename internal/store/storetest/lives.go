@@ -94,6 +94,7 @@ var lives = map[string]retention{
 	"catalog_drafts":  {byOperators, "", "never: they say who changed which prices"},
 	"reconciliations": {byOperators, "", "the operator who deletes them"},
 	"price_lists":     {byOperators, "", "the publication of another list: those in use and the one before stay"},
+	"price_imports":   {byOperators, "", "never: one row"},
 	"endpoint_hours":  {byNodes, "", "health, when nobody asks for them any more"},
 	"endpoint_marks":  {byNodes, "", "never: one for each node and slot"},
 	"nodes":           {byNodes, "", "never: one for each data directory"},

@@ -96,6 +96,7 @@ export const listPricePublications = /* @__PURE__ */ query(
   'listPricePublications',
   '/api/admin/prices/publications',
 )
+export const getPriceImport = /* @__PURE__ */ query('getPriceImport', '/api/admin/prices/import')
 export const getAdminCatalog = /* @__PURE__ */ query('getAdminCatalog', '/api/admin/catalog')
 export const getAdminHistory = /* @__PURE__ */ query('getAdminHistory', '/api/admin/catalog/history')
 export const listAdminProviders = /* @__PURE__ */ query('listAdminProviders', '/api/admin/providers')

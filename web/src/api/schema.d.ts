@@ -3160,6 +3160,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/prices/margin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Set the margin of endpoints, in the draft
+         * @description Of endpoints whose prices are in dollars. Endpoints that the configuration declares are left out.
+         */
+        post: operations["setMargins"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/prices/publish": {
         parameters: {
             query?: never;
@@ -3226,6 +3246,28 @@ export interface paths {
         /** Make a draft that takes a publication back */
         post: operations["revertPrices"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/prices/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show by what the public price lists, as they were fetched last, differ from the list in use */
+        get: operations["getPriceImport"];
+        put?: never;
+        /**
+         * Take changes of the public price lists into the draft of prices
+         * @description All of them, those of a kind, or single offers. Nothing takes effect before the draft is published.
+         */
+        post: operations["takePriceImport"];
+        /** Leave the price list out of the draft of prices */
+        delete: operations["leavePriceImport"];
         options?: never;
         head?: never;
         patch?: never;
@@ -8327,6 +8369,29 @@ export interface components {
             presets: components["schemas"]["ImportedPreset"][];
             lost: components["schemas"]["LostField"][];
         };
+        /** @description An offer of a provider that differs from the price list in use. */
+        ImportChange: {
+            /** @description Its id */
+            offer: string;
+            /**
+             * @description Limits: no price differs; raised: some prices may fall
+             * @enum {string}
+             */
+            kind: "new" | "raised" | "lowered" | "gone" | "limits";
+            provider: string;
+            model: string;
+            /** @description Public lists that have its prices */
+            source: string | null;
+            /** @description The draft has it */
+            taken: boolean;
+            prices: components["schemas"]["ImportPrice"][];
+        };
+        /** @description How many offers differ in one way. */
+        ImportCount: {
+            /** @enum {string} */
+            kind: "new" | "raised" | "lowered" | "gone" | "limits";
+            count: number;
+        };
         /** @description A file of another gateway. */
         ImportFile: {
             /** @description For errors */
@@ -8345,6 +8410,12 @@ export interface components {
              * @default true
              */
             dry_run: boolean;
+        };
+        /** @description A price in dollars, or a length in tokens. */
+        ImportPrice: {
+            name: string;
+            old: string | null;
+            new: string | null;
         };
         /** @description With which dollars became rubles. */
         ImportRate: {
@@ -8937,6 +9008,12 @@ export interface components {
             /** @description Of the next page; null: absent */
             next: string | null;
         };
+        /** @description A price list that takes effect with a draft. */
+        ListOfDraft: {
+            version: string;
+            /** @description Its day */
+            as_of: string;
+        };
         /** @description A page of a list. */
         ListReconciliation: {
             data: components["schemas"]["Reconciliation"][];
@@ -8974,6 +9051,20 @@ export interface components {
             started_ms: number;
             first_token_ms: number | null;
             ended_ms: number;
+        };
+        MarginOfMany: {
+            /** @description As a fraction, such as 0.15; "" for that of all */
+            margin: string;
+            /** @description Ids; without them all that are in use */
+            endpoints?: string[] | null;
+            /** @description Only endpoints of the provider of this id */
+            provider?: string | null;
+            /** @description Only models of this vendor */
+            vendor?: string | null;
+            /** @description Only endpoints whose id contains this */
+            q?: string | null;
+            /** @description Of the draft; without it, there is none */
+            version?: number;
         };
         /** @description Who is signed in with a browser, and which ways in there are. */
         Me: {
@@ -9915,8 +10006,12 @@ export interface components {
             version: number;
             /** @description Who changed it last */
             actor: string;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
             /** Format: date-time */
             at: string;
+            /** @description Price list that it brings; null: it leaves the list as it is */
+            list: components["schemas"]["ListOfDraft"] | null;
             endpoints: number;
             /** @description Of changed prices */
             count: number;
@@ -9935,8 +10030,12 @@ export interface components {
             revenue: components["schemas"]["Decimal"];
             /** @description By how much it would differ */
             changes: components["schemas"]["Decimal"];
+            /** @description Contained in revenue */
+            vat: components["schemas"]["Decimal"];
+            vat_draft: components["schemas"]["Decimal"];
             /** @description What providers took for what is sold at prices in dollars, without tax */
             cost: components["schemas"]["Decimal"];
+            cost_draft: components["schemas"]["Decimal"];
             /** @description What was left of it, without tax */
             margin: components["schemas"]["Decimal"];
             /** @description What would have been left */
@@ -9945,6 +10044,32 @@ export interface components {
             cost_unknown: components["schemas"]["Decimal"];
             /** @description Endpoints for which the difference cannot be computed: other units than tokens change */
             unknown: string[];
+        };
+        /** @description The list that was made last of the public price lists. It is not in use. */
+        PriceImport: {
+            /** Format: date-time */
+            at: string;
+            /** @description Who had it made; weir: a node by itself */
+            actor: string;
+            actor_name: string | null;
+            /** @description Its day */
+            as_of: string;
+            /** @description What happened to the public lists, one line each */
+            notes: string[];
+            /** @description Prices on which the public lists disagree, and that were not taken */
+            differs: number;
+            /** @description Ids */
+            left_out: number;
+            counts: components["schemas"]["ImportCount"][];
+        };
+        /** @description A page of changes, and the import that they are of. */
+        PriceImports: {
+            /** @description Null: the public lists were not fetched yet */
+            import: components["schemas"]["PriceImport"] | null;
+            /** @description By kind */
+            data: components["schemas"]["ImportChange"][];
+            /** @description Value of skip for the next page */
+            next: number | null;
         };
         /** @description One price of an endpoint. */
         PriceLine: {
@@ -9968,6 +10093,8 @@ export interface components {
             state: "scheduled" | "published" | "cancelled";
             /** @description Who published it */
             actor: string;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
             /** Format: date-time */
             at: string;
             /**
@@ -9977,6 +10104,9 @@ export interface components {
             from: string | null;
             /** @description Version of the catalog that its rows have */
             catalog: number;
+            /** @description Price list that it brought; null: it left the list as it was */
+            list: components["schemas"]["ListOfDraft"] | null;
+            /** @description With changes of their own */
             endpoints: number;
             /** @description The first 20 */
             changes: components["schemas"]["PublishedEndpoint"][];
@@ -10373,6 +10503,8 @@ export interface components {
             endpoints?: string[] | null;
             /** @description Only endpoints of the provider of this id */
             provider?: string | null;
+            /** @description Only models of this vendor */
+            vendor?: string | null;
             /** @description Only endpoints whose id contains this */
             q?: string | null;
             /** @description Of the draft; without it, there is none */
@@ -10951,6 +11083,16 @@ export interface components {
         SwitchChange: {
             email?: boolean;
             webhook?: boolean;
+        };
+        TakeImport: {
+            /** @description Ids; without them all */
+            offers?: string[] | null;
+            /** @enum {string|null} */
+            kind?: "new" | "raised" | "lowered" | "gone" | "limits" | null;
+            /** @description Only offers whose id or model contains this */
+            q?: string | null;
+            /** @description Of the draft; without it, there is none */
+            version?: number;
         };
         /** @description By which clock the days of an account are counted: in usage, limits of keys, statements and acts. */
         Timezone: {
@@ -20538,6 +20680,52 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    setMargins: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "margin": "0.15",
+                 *       "vendor": "openai"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MarginOfMany"];
+            };
+        };
+        responses: {
+            /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     publishPrices: {
         parameters: {
             query?: never;
@@ -20672,6 +20860,123 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getPriceImport: {
+        parameters: {
+            query?: {
+                kind?: "new" | "raised" | "lowered" | "gone" | "limits";
+                /** @description Only offers whose id or model contains this */
+                q?: string;
+                /** @description Next of the page before */
+                skip?: number;
+                /** @description Rows of the page; 50 without it */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The import, and its changes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceImports"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    takePriceImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "kind": "lowered"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TakeImport"];
+            };
+        };
+        responses: {
+            /** @description The draft */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    leavePriceImport: {
+        parameters: {
+            query?: {
+                /** @description Of the draft; without it, there is none */
+                version?: number;
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft, or null when it changes nothing any more */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

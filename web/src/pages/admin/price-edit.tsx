@@ -4,23 +4,53 @@ import { useAction } from '../../api/action'
 import { patch, remove } from '../../api/client'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
-import { ErrorBox } from '../../ui/feedback'
+import { ErrorBox, Notice } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
-import { fraction, percents, renewPrices, type Line, type Row } from './price-data'
+import {
+  doubtful,
+  fraction,
+  limitOf,
+  percents,
+  pricesBody,
+  renewPrices,
+  type Line,
+  type Row,
+} from './price-data'
 import { amount } from './provider-data'
 import { LineName } from './price-row'
 
 type Given = { readonly [name: string]: string | undefined }
+interface Limited {
+  readonly above?: number
+  readonly from?: string
+  readonly prices?: Given
+  readonly price_usd?: Given
+}
 /** The draft's own fields of the row. */
-const set = (row: Row) => (row.drafted?.set ?? {}) as { margin?: string; prices?: Given; price_usd?: Given }
+const set = (row: Row) =>
+  (row.drafted?.set ?? {}) as {
+    margin?: string
+    prices?: Given
+    price_usd?: Given
+    thresholds?: readonly Limited[]
+    hours?: readonly Limited[]
+  }
 
-const start = (row: Row, l: Line) =>
-  (l.usd === null ? set(row).prices : set(row).price_usd)?.[l.name] ?? l.usd ?? l.draft ?? l.price
+function start(row: Row, l: Line) {
+  const limit = limitOf(l.name)
+  const of =
+    limit?.above != null
+      ? set(row).thresholds?.find((x) => String(x.above) === limit.above)
+      : limit?.hours
+        ? set(row).hours?.find((x) => x.from === limit.hours?.from)
+        : set(row)
+  return (l.usd === null ? of?.prices : of?.price_usd)?.[limit?.name ?? l.name] ?? l.usd ?? l.draft ?? l.price
+}
 
-/** A price with a limit, such as above 200000 tokens, is in a list of its own; it is changed with the command. */
-const plainName = (l: Line) => !l.name.includes(' ')
+/** Prices that are limited by something else than tokens and hours, such as the size of an image, are changed with the command. */
+const known = (l: Line) => limitOf(l.name) !== null
 
 export function EditPrices({ row, version, onClose }: { row: Row; version: number; onClose: () => void }) {
   const t = useT('adminprices')
@@ -31,21 +61,17 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
   const [typed, setTyped] = useState<Given>({})
   const path = { id: row.id }
   // The database's prices take the place of the whole list: one that has limits is changed by its margin here.
-  const whole = row.prices.every(plainName) || row.list.startsWith('database-')
-  const lines = whole ? row.prices.filter(plainName) : []
+  const whole = row.prices.every(known) || row.list.startsWith('database-')
+  const lines = whole ? row.prices.filter(known) : []
   const value = (l: Line) => typed[l.name] ?? start(row, l)
   const changed = lines.some((l) => value(l) !== start(row, l))
   const save = useAction(async () => {
-    const of = (usd: boolean) =>
-      Object.fromEntries(lines.filter((l) => (l.usd !== null) === usd).map((l) => [l.name, amount(value(l))]))
-    const [prices, price_usd] = [of(false), of(true)]
     await patch('/api/admin/prices/draft/{id}', {
       path,
       query: version > 0 ? { version } : {}, // the API takes 0 for a wrong number
       body: {
         ...(margin === first ? {} : { margin: margin.trim() === '' ? null : fraction(amount(margin)) }),
-        ...(changed && Object.keys(prices).length > 0 ? { prices } : {}),
-        ...(changed && Object.keys(price_usd).length > 0 ? { price_usd } : {}),
+        ...(changed ? pricesBody(lines.map((line) => ({ line, value: amount(value(line)) }))) : {}),
       },
     })
     await renewPrices()
@@ -99,6 +125,7 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
             />
           </Field>
         )}
+        {inDollars && doubtful(amount(margin)) && <Notice tone="warn" title={t('marginHigh')} />}
         {lines.map((l) => (
           <Field
             key={l.name}

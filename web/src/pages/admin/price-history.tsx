@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/action'
 import { get, post } from '../../api/client'
 import { listPricePublications } from '../../api/operations'
-import { dateTime } from '../../format'
+import { dateTime, day } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
@@ -14,7 +14,7 @@ import { Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
-import { renewPrices, type Publication } from './price-data'
+import { renewPrices, whoOf, type Publication } from './price-data'
 
 const tones = { scheduled: 'accent', published: 'good', cancelled: 'plain' } as const
 
@@ -67,8 +67,30 @@ export function History({ may }: { may: boolean }) {
         columns={[
           { key: 'state', head: t('state'), cell: state },
           { key: 'from', head: t('from'), cell: (p) => <When at={p.from} full /> },
-          { key: 'actor', head: t('who'), cell: (p) => <span translate="no">{p.actor}</span> },
-          { key: 'endpoints', head: t('endpoints'), align: 'end', cell: (p) => p.endpoints },
+          {
+            key: 'actor',
+            head: t('who'),
+            cell: (p) => (
+              <span translate="no" title={p.actor}>
+                {whoOf(p)}
+              </span>
+            ),
+          },
+          {
+            key: 'endpoints',
+            head: t('endpoints'),
+            align: 'end',
+            cell: (p) => (
+              <>
+                {p.endpoints}
+                {p.list && (
+                  <span className="block text-label text-ink3">
+                    {t('listOf', { day: day(p.list.as_of) })}
+                  </span>
+                )}
+              </>
+            ),
+          },
           ...(may ? [{ key: 'act', head: '', name: t('act'), align: 'end' as const, cell: act }] : []),
         ]}
         phone={(p) => (
@@ -76,7 +98,7 @@ export function History({ may }: { may: boolean }) {
             <div className="min-w-0 flex-1">
               {state(p)}
               <p className="text-small text-ink3">
-                <When at={p.from} full /> · <span translate="no">{p.actor}</span> ·{' '}
+                <When at={p.from} full /> · <span translate="no">{whoOf(p)}</span> ·{' '}
                 {t('changes', { n: p.endpoints })}
               </p>
             </div>

@@ -121,23 +121,34 @@ function Difference({ draft }: { draft: Draft }) {
 
 function Questions({ draft }: { draft: Draft }) {
   const t = useT('adminprices')
+  const margins = new Map<string, string[]>()
+  for (const q of draft.questions)
+    if (q.kind === 'margin') margins.set(q.margin ?? '', [...(margins.get(q.margin ?? '') ?? []), q.endpoint])
   return (
     <ul className="flex flex-col gap-1">
-      {draft.questions.slice(0, most).map((q) => (
-        <li key={`${q.endpoint} ${q.kind} ${q.name}`}>
-          <span translate="no" className="break-all">
-            {q.endpoint} {q.name}
-          </span>
-          :{' '}
-          {q.kind === 'margin' ? (
-            t('highMargin', { margin: percent(Number(percents(q.margin ?? '0'))) })
+      {[...margins].map(([margin, endpoints]) => (
+        <li key={margin}>
+          {endpoints.length > 1 ? (
+            t('endpointsOf', { n: endpoints.length })
           ) : (
-            <>
-              {t('belowCost')} <Money value={q.price} exact /> &lt; <Money value={q.cost} exact />
-            </>
+            <span translate="no" className="break-all">
+              {endpoints[0]}
+            </span>
           )}
+          : {t('highMargin', { margin: percent(Number(percents(margin || '0'))) })}
         </li>
       ))}
+      {draft.questions
+        .filter((q) => q.kind === 'below_cost')
+        .slice(0, most)
+        .map((q) => (
+          <li key={`${q.endpoint} ${q.name}`}>
+            <span translate="no" className="break-all">
+              {q.endpoint} {q.name}
+            </span>
+            : {t('belowCost')} <Money value={q.price} exact /> &lt; <Money value={q.cost} exact />
+          </li>
+        ))}
     </ul>
   )
 }

@@ -1,14 +1,22 @@
 /** The cells of an endpoint: its name, and its prices from the source to the customer. */
 import type { ReactNode } from 'react'
-import { decimal, money, percent, plain, round } from '../../format'
+import { decimal, integer, money, percent, short } from '../../format'
 import { useT } from '../../i18n'
 import { Icon } from '../../ui/icons'
 import { Tag } from '../../ui/marks'
 import { Money } from '../../ui/values'
-import { ofTokens, percents, shown, type Line, type Row } from './price-data'
+import { limitOf, ofTokens, percents, shown, type Line, type Row } from './price-data'
 
 /** What a row shows: the two main prices, usually of tokens in and out. The others are in its window. */
-const main = (r: Row) => r.prices.slice(0, 2)
+const limited = (l: Line) => {
+  const limit = limitOf(l.name)
+  return limit !== null && (limit.above !== null || limit.hours !== null)
+}
+const main = (r: Row) => r.prices.filter((l) => !limited(l)).slice(0, 2)
+const others = (r: Row) => {
+  const shown = main(r)
+  return r.prices.filter((l) => !shown.includes(l))
+}
 
 export function Name({ r }: { r: Row }) {
   const t = useT('adminprices')
@@ -40,8 +48,22 @@ export function Name({ r }: { r: Row }) {
 /** The name of a price as people say it, where they do; else as the API has it. */
 export function LineName({ line }: { line: Line }) {
   const t = useT('adminprices')
-  if (line.name === 'prompt' || line.name === 'completion') return <>{t(line.name)}</>
-  return <span translate="no">{line.name}</span>
+  const limit = limitOf(line.name)
+  const base = limit?.name ?? line.name
+  const name =
+    base === 'prompt' || base === 'completion' ? <>{t(base)}</> : <span translate="no">{base}</span>
+  if (limit === null || (limit.above === null && limit.hours === null)) return name
+  if (limit.above !== null)
+    return (
+      <>
+        {name} {t('above', { n: integer(Number(limit.above)) })}
+      </>
+    )
+  return (
+    <>
+      {name} <span translate="no">{line.name.slice(base.length + 1)}</span>
+    </>
+  )
 }
 
 /** After a price that is not of a million tokens: what it is for. */
@@ -90,7 +112,7 @@ export function Margin({ r }: { r: Row }) {
         +{percent(Number(percents(now.margin)))}
       </span>
       <span className="block text-label whitespace-nowrap text-ink3">
-        {t('dollar', { rubles: plain(round(decimal(now.dollar)!, 4)) })}
+        {t('dollar', { rubles: short(decimal(now.dollar)!, 4) })}
       </span>
     </span>
   )
@@ -103,7 +125,8 @@ export function Vat({ r }: { r: Row }) {
 /** What the customer pays; with a draft that changes it, both. */
 export function Pays({ r }: { r: Row }) {
   const t = useT('adminprices')
-  const rest = r.prices.length - 2
+  const under = others(r).filter(limited)
+  const rest = others(r).length - under.length
   return (
     <>
       <Lines
@@ -125,6 +148,11 @@ export function Pays({ r }: { r: Row }) {
           </>
         )}
       />
+      {under.map((l) => (
+        <span key={l.name} className="block text-label text-ink3">
+          <LineName line={l} /> <Money value={shown(l, l.draft ?? l.price)} sign={false} />
+        </span>
+      ))}
       {rest > 0 && <span className="block text-label text-ink3">{t('rest', { n: rest })}</span>}
     </>
   )

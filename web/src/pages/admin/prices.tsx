@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react'
 import { get } from '../../api/client'
 import { getPriceDraft, listAdminPrices } from '../../api/operations'
 import { useMe } from '../../api/query'
-import { decimal, plain, round } from '../../format'
+import { decimal, short } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox } from '../../ui/feedback'
@@ -17,6 +17,8 @@ import type { Row } from './price-data'
 import { DraftBar } from './price-draft'
 import { EditPrices } from './price-edit'
 import { History } from './price-history'
+import { Imports } from './price-import'
+import { SetMargin } from './price-margin'
 import { Raise } from './price-raise'
 import { Margin, Name, Pays, Source, Vat } from './price-row'
 
@@ -47,12 +49,14 @@ export default function Prices() {
     getNextPageParam: (last) => last.next ?? undefined,
   })
   const rows = q.data?.pages.flatMap((p) => p.data)
-  const rate = decimal(q.data?.pages[0]?.rate.rate)
+  const force = q.data?.pages[0]?.rate
+  const rate = decimal(force?.rate)
   const version = draft.data?.draft?.version ?? 0
   const drafting = draft.data !== undefined
   return (
     <Page>
-      <PageHead title={t('title')} note={rate && t('rate', { rate: plain(round(rate, 4)) })}>
+      <PageHead title={t('title')} note={rate && t('rate', { rate: short(rate, 4) })}>
+        {may && drafting && force && <SetMargin rate={force} q={chosen.q} version={version} />}
         {may && drafting && <Raise q={chosen.q} version={version} />}
       </PageHead>
       <div className="flex flex-col gap-4">
@@ -82,6 +86,7 @@ export default function Prices() {
             </div>
           )}
         </Panel>
+        <Imports may={may} version={version} />
         <History may={may} />
       </div>
       {editing && <EditPrices row={editing} version={version} onClose={() => setEditing(null)} />}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/action'
 import { post } from '../../api/client'
 import { getAdminCatalog } from '../../api/operations'
-import { add, compare, decimal, multiply, percent, plain, round, ZERO } from '../../format'
+import { add, compare, decimal, multiply, percent, plain, short, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice } from '../../ui/feedback'
@@ -45,10 +45,10 @@ function Effect({ rate, margin }: { rate: string; margin: string }) {
   const r = decimal(rate),
     m = decimal(margin)
   if (!r || !m) return null
-  const sold = plain(round(multiply(r, add(decimal('1')!, m)), 4))
+  const sold = short(multiply(r, add(decimal('1')!, m)), 4)
   return (
     <>
-      {t('rate', { rate: plain(round(r, 4)) })}{' '}
+      {t('rate', { rate: short(r, 4) })}{' '}
       {compare(m, ZERO) !== 0 && t('rateMargin', { margin: percent(Number(margin) * 100), sold })}
     </>
   )
