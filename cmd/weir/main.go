@@ -46,6 +46,7 @@ type commands struct {
 	Setting   settingCmd   `cmd:"" help:"Change settings for a while, on all nodes."`
 	Service   serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
 	State     stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
+	Price     priceCmd     `cmd:"" help:"Change prices together, in a draft: raise, publish, revert."`
 	Rate      rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
 	Secrets   secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
 	Route     routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
