@@ -48,7 +48,7 @@ export function Publish({ draft, onClose }: { draft: Draft; onClose: () => void 
             type="submit"
             form="publish"
             busy={publish.busy}
-            disabled={when === 'later' && at === ''}
+            disabled={(when === 'later' && at === '') || (draft.questions.length > 0 && !sure)}
           >
             {t('publish')}
           </Button>

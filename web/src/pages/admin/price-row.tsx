@@ -18,6 +18,9 @@ const others = (r: Row) => {
   return r.prices.filter((l) => !shown.includes(l))
 }
 
+/** What else its id has: region, variant, tier. */
+const kind = (r: Row) => r.id.slice(`${r.provider}/${r.model}/`.length).split('/').filter(Boolean)
+
 export function Name({ r }: { r: Row }) {
   const t = useT('adminprices')
   return (
@@ -28,7 +31,7 @@ export function Name({ r }: { r: Row }) {
       {r.drafted && <Tag tone="accent">{t('inDraft')}</Tag>}
       {!r.on && <Tag>{t('off')}</Tag>}
       <span className="flex items-center gap-1 text-label text-ink3">
-        <span translate="no">{r.provider}</span>
+        <span translate="no">{[r.provider, ...kind(r)].join(' · ')}</span>
         {r.origin === 'file' && (
           <span
             className="inline-flex min-w-0 items-center gap-1"
