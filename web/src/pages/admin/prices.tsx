@@ -63,6 +63,7 @@ export default function Prices() {
         {draft.error && <ErrorBox error={draft.error} onRetry={() => void draft.refetch()} />}
         {draft.data?.draft && <DraftBar draft={draft.data.draft} may={may} />}
         {!may && <p className="text-small text-ink3">{t('onlyAdministrators')}</p>}
+        <Imports may={may} version={version} />
         <div className="flex flex-wrap items-center gap-3">
           <Find q={chosen.q} choose={(text) => choose({ q: text })} />
           <Checkbox checked={chosen.changed} onChange={(changed) => choose({ changed })}>
@@ -86,7 +87,6 @@ export default function Prices() {
             </div>
           )}
         </Panel>
-        <Imports may={may} version={version} />
         <History may={may} />
       </div>
       {editing && <EditPrices row={editing} version={version} onClose={() => setEditing(null)} />}
