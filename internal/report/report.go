@@ -248,6 +248,12 @@ type Store interface {
 	FailureTotals(ctx context.Context, from, to time.Time) (errors, reached int64, err error)
 	// FailureParts lists what a cause did to accounts or endpoints, those with most errors first.
 	FailureParts(ctx context.Context, from, to time.Time, c Cause, part FailurePart, most int) ([]FailedPart, error)
+	// Sales sums sales by the part of a query, in its order.
+	Sales(ctx context.Context, q SalesQuery) ([]SaleRow, error)
+	// SalesOfDay lists the sales of the day that begins at q.From by account, model and provider.
+	SalesOfDay(ctx context.Context, q SalesQuery) ([]SaleDay, error)
+	// LastSale is the last day before another one that has calls; zero without any.
+	LastSale(ctx context.Context, before time.Time) (time.Time, error)
 	// Names are what users and keys are called.
 	Names(ctx context.Context, kind NameKind, ids []string) (map[string]Named, error)
 	// ToppedUp reports whether anything was ever credited to a wallet.

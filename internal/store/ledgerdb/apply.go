@@ -137,6 +137,7 @@ func ApplyItems(t *sqldb.Tx, b *ledger.Batch, unordered []ledger.Recorded) (done
 		func() error { return rollUp(t, sums) },
 		func() error { return usePresets(t, items, b.Now) },
 		func() error { return noteFailures(t, items, b.Now) },
+		func() error { return rollUpSales(t, sums.taxes.sales) },
 	} {
 		if err := step(); err != nil {
 			return done, err

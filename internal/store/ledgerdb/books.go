@@ -218,7 +218,7 @@ func (b *books) giveBack(wallet, generation string, r givenBack) {
 }
 
 // refund adds the refunds of a call to its hour and to their days, and returns what is wrong with them.
-func (b *books) refund(c *record.Call, hour *sums, vat *taxBook) string {
+func (b *books) refund(c *record.Call, hour *sums, vat *dayBook) string {
 	r := b.refunds[c.Wallet+"\x00"+c.Generation]
 	if r == nil {
 		return ""

@@ -13,8 +13,11 @@ const (
 	// rollUpForm is the form of the roll-ups that this program writes.
 	rollUpForm = 2
 
-	formRead  = `SELECT form FROM usage_form WHERE one = 1`
-	formWrite = `UPDATE usage_form SET form = $1 WHERE one = 1`
+	// salesForm is the form of sales that this program writes.
+	salesForm = 1
+
+	formRead  = `SELECT form, sales FROM usage_form WHERE one = 1`
+	formWrite = `UPDATE usage_form SET form = $1, sales = $2, dropped = $3 WHERE one = 1`
 	// refundsOfWallets are what was given back, by the generation that each refund is of.
 	refundsOfWallets = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
 		JOIN transactions t ON t.id = w.transaction_id
@@ -29,23 +32,26 @@ const rebuildFor = 12 * time.Hour
 // FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
 // they open.
 func (s *Ledger) FillRollUps(ctx context.Context) error {
-	form := 0
-	if err := s.db.Read(ctx, &form, formRead); err != nil || form == rollUpForm {
+	var form, sales int
+	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form, &sales) }, formRead)
+	if err != nil || form == rollUpForm && sales == salesForm {
 		return sqldb.Failure("store.FillRollUps", err)
 	}
 	return s.rebuild(ctx, func(t *sqldb.Tx) (bool, error) {
-		err := t.LockedRow(formRead).Scan(&form)
+		err := t.LockedRow(formRead).Scan(&form, &sales)
 		return form != rollUpForm, err // another node may have been first
-	})
+	}, func(t *sqldb.Tx) (bool, error) { return sales != salesForm, nil })
 }
 
 // RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter. It fails with
 // fault.Conflict when calls were dropped: a program whose roll-ups have another form must convert them.
 func (s *Ledger) RebuildRollUps(ctx context.Context) error {
-	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return true, nil })
+	always := func(*sqldb.Tx) (bool, error) { return true, nil }
+	return s.rebuild(ctx, always, always)
 }
 
-func (s *Ledger) rebuild(ctx context.Context, wanted func(*sqldb.Tx) (bool, error)) error {
+// rebuild makes the roll-ups that are wanted, which it asks when nothing is posted any more: all, or sales alone.
+func (s *Ledger) rebuild(ctx context.Context, wanted, sales func(*sqldb.Tx) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, rebuildFor)
 	defer cancel()
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
@@ -59,8 +65,13 @@ func (s *Ledger) rebuild(ctx context.Context, wanted func(*sqldb.Tx) (bool, erro
 				return err
 			}
 		}
-		if ok, err := wanted(t); !ok || err != nil {
+		if ok, err := wanted(t); err != nil {
 			return err
+		} else if !ok {
+			if ok, err = sales(t); !ok || err != nil {
+				return err
+			}
+			return fillSales(t)
 		}
 		var swept int64
 		if err := t.Row(sweepsAny).Scan(&swept); err != nil {
@@ -69,10 +80,8 @@ func (s *Ledger) rebuild(ctx context.Context, wanted func(*sqldb.Tx) (bool, erro
 		if swept > 0 {
 			return fault.New(fault.Conflict, "store.RebuildRollUps", "Details of old calls were dropped, so the roll-ups cannot be made again from what is left.")
 		}
-		for _, table := range []string{"usage_hourly", "usage_daily", "usage_groups", "usage_taxes"} {
-			if _, err := t.Exec(`DELETE FROM ` + table); err != nil {
-				return err
-			}
+		if err := empty(t, "usage_hourly", "usage_daily", "usage_groups", "usage_taxes", "sales", "sales_parts"); err != nil {
+			return err
 		}
 		hours, vat, err := hoursOfRecords(t)
 		if err != nil {
@@ -81,13 +90,72 @@ func (s *Ledger) rebuild(ctx context.Context, wanted func(*sqldb.Tx) (bool, erro
 		if err := rollUp(t, tallyOf(hours, vat)); err != nil {
 			return err
 		}
-		_, err = t.Exec(formWrite, rollUpForm)
+		if err := rollUpSales(t, vat.sales); err != nil {
+			return err
+		}
+		_, err = t.Exec(formWrite, rollUpForm, salesForm, []byte{})
 		return err
 	})
 }
 
+func empty(t *sqldb.Tx, tables ...string) error {
+	for _, table := range tables {
+		if _, err := t.Exec(`DELETE FROM ` + table); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fillSales makes sales from the records, and those of calls that were dropped before sales were kept from the hours, which have neither their VAT
+// nor what they cost the gateway.
+func fillSales(t *sqldb.Tx) error {
+	if err := empty(t, "sales", "sales_parts"); err != nil {
+		return err
+	}
+	hours, vat, err := hoursOfRecords(t)
+	if err != nil {
+		return err
+	}
+	rows, err := t.Rows(selectHours)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = rows.Close() }()
+	var dropped ledger.Digest
+	for rows.Next() {
+		var h hourKey
+		var more sums
+		to := []any{&h.hour, &h.wallet, &h.key, &h.user, &h.model, &h.provider, &h.endpoint, &h.api, &h.result}
+		for i := range more {
+			to = append(to, &more[i])
+		}
+		if err := rows.Scan(to...); err != nil {
+			return err
+		}
+		if has := hours[h]; has != nil {
+			for i := range lastAt {
+				more[i] -= has[i]
+			}
+		}
+		if more[lastAt] = 0; more != (sums{}) {
+			k, s := remainder(h, &more)
+			at(vat.sales, k).plus(&s)
+			k.addTo(&dropped, &s)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	if err := rollUpSales(t, vat.sales); err != nil {
+		return err
+	}
+	_, err = t.Exec(formWrite, rollUpForm, salesForm, dropped[:])
+	return err
+}
+
 // hoursOfRecords adds all records and refunds up.
-func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *taxBook, error) {
+func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *dayBook, error) {
 	type refund struct {
 		wallet, against string
 		givenBack
@@ -110,7 +178,7 @@ func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *taxBook, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = rows.Close() }()
-	hours, vat := map[hourKey]*sums{}, newTaxBook(t.Zones)
+	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
 	var space []byte
 	for rows.Next() {
 		r, err := scanStored(rows)

@@ -31,8 +31,8 @@ const (
 	oldDrop    = `DELETE FROM generations WHERE wallet = $1 AND id = $2`
 	refundsIn  = refundsOfWallets + `AND w.account = $1 ORDER BY w.transaction_id`
 
-	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
-	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes FROM ledger_sweeps ORDER BY seq`
+	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes, sales) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
+	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes, sales FROM ledger_sweeps ORDER BY seq`
 	sweepsAny = `SELECT COUNT(*) FROM (SELECT 1 FROM ledger_sweeps LIMIT 1) s`
 
 	walletsAtOnce = 2000 // that are looked at for old calls
@@ -44,6 +44,7 @@ type sweep struct {
 	calls, settled int64
 	rubles, nanos  int64 // their costs, in two parts, because an int64 may not hold all sums of them
 	hours, taxes   ledger.Digest
+	sales          ledger.Digest // zero of calls that were dropped before sales were kept
 }
 
 func (s *sweep) content() [sha256.Size]byte {
@@ -52,7 +53,10 @@ func (s *sweep) content() [sha256.Size]byte {
 		b = binary.BigEndian.AppendUint64(b, uint64(n))
 	}
 	b = append(b, s.hours[:]...)
-	return sha256.Sum256(append(b, s.taxes[:]...))
+	if b = append(b, s.taxes[:]...); s.sales != (ledger.Digest{}) {
+		b = append(b, s.sales[:]...)
+	}
+	return sha256.Sum256(b)
 }
 
 func (s *sweep) plus(o *sweep) {
@@ -61,13 +65,15 @@ func (s *sweep) plus(o *sweep) {
 	s.rubles, s.nanos = s.rubles+o.rubles, s.nanos+o.nanos
 	s.hours.Plus(o.hours[:])
 	s.taxes.Plus(o.taxes[:])
+	s.sales.Plus(o.sales[:])
 }
 
 func scanSweep(row sqldb.Scanner) (seq int64, s sweep, err error) {
-	var hours, taxes []byte
-	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes)
+	var hours, taxes, sales []byte
+	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes, &sales)
 	copy(s.hours[:], hours)
 	copy(s.taxes[:], taxes)
+	copy(s.sales[:], sales)
 	return seq, s, err
 }
 
@@ -176,7 +182,7 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	}
 	done := sweep{before: before}
 	var link ledger.Link
-	hours, vat := map[hourKey]*sums{}, newTaxBook(t.Zones)
+	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
 	var drop []any
 	previous := cmp.Or(after, startAgain)
 	for _, w := range wallets {
@@ -230,6 +236,9 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	for k, s := range vat.rows {
 		k.addTo(&done.taxes, s)
 	}
+	for k, s := range vat.sales {
+		k.addTo(&done.sales, s)
+	}
 	gone, err := t.ExecEach(oldDrop, 2, drop)
 	if err != nil {
 		return "", 0, err
@@ -243,7 +252,7 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if err := addLink(t, &link, done.content()); err != nil {
 		return "", 0, err
 	}
-	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:])
+	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:], done.sales[:])
 	return next, len(drop) / 2, err
 }
 
@@ -328,6 +337,11 @@ func (c *checker) sweeps() {
 	for i := range list {
 		c.books.sweeps[list[i].seq] = &list[i].sweep
 		c.books.swept.plus(&list[i].sweep)
+	}
+	var filled []byte
+	c.one(`SELECT dropped FROM usage_form WHERE one = 1`, &filled)
+	if len(filled) > 0 {
+		c.books.swept.sales.Plus(filled)
 	}
 }
 

@@ -155,11 +155,11 @@ type tally struct {
 	days    map[dayKey]*sums
 	groups  map[groupKey]*sums
 
-	taxes *taxBook
+	taxes *dayBook
 }
 
 // tallyOf is what follows from hours, with their VAT, in the days of accounts.
-func tallyOf(hours map[hourKey]*sums, vat *taxBook) *tally {
+func tallyOf(hours map[hourKey]*sums, vat *dayBook) *tally {
 	t := &tally{hours: hours, taxes: vat, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 	for h, s := range hours {
 		t.fold(h, s)
@@ -170,7 +170,7 @@ func tallyOf(hours map[hourKey]*sums, vat *taxBook) *tally {
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
 func newTally(items []*ledger.Recorded, z sqldb.Zones) (*tally, error) {
 	var revenue money.Nano
-	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, newTaxBook(z)
+	settled, leases, hours, vat := make([]*record.Call, 0, len(items)), map[leaseUse]money.Nano{}, map[hourKey]*sums{}, newDayBook(z)
 	for _, it := range items {
 		c := &it.Call
 		at(hours, hourOf(c)).add(c)
@@ -197,7 +197,7 @@ func newTally(items []*ledger.Recorded, z sqldb.Zones) (*tally, error) {
 // refundOf is the effect of a refund of a call, of which before was given back earlier: it belongs to the hour of the call, and so to the
 // interval of a key's limit in which the call was. Its VAT belongs to the day on which it is posted.
 func refundOf(c *record.Call, before, n money.Nano, posted time.Time, z sqldb.Zones) *tally {
-	vat := newTaxBook(z)
+	vat := newDayBook(z)
 	vat.refund(c, before, n, posted)
 	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}}, vat)
 }
@@ -223,10 +223,11 @@ func (t *tally) fold(h hourKey, s *sums) {
 	}
 }
 
-func at[K comparable](m map[K]*sums, k K) *sums {
+// at are the figures of a key, which begin at zero.
+func at[K comparable, S any](m map[K]*S, k K) *S {
 	s := m[k]
 	if s == nil {
-		s = &sums{}
+		s = new(S)
 		m[k] = s
 	}
 	return s

@@ -3,7 +3,6 @@ package ledgerdb
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"weir/internal/money"
@@ -17,17 +16,9 @@ var (
 	taxColumns = []string{"wallet", "day", "vat"}
 	taxSums    = []string{"calls", "cost", "tax", "refunds", "refunded", "refunded_tax"}
 
-	usageTaxes  = sqldb.Table{Name: "usage_taxes", Columns: slices.Concat(taxColumns, taxSums), Merge: addTaxes()}
+	usageTaxes  = sqldb.Table{Name: "usage_taxes", Columns: slices.Concat(taxColumns, taxSums), Merge: addTo("usage_taxes", taxColumns, taxSums)}
 	selectTaxes = selectAll("usage_taxes", taxColumns, taxSums)
 )
-
-func addTaxes() string {
-	set := make([]string, len(taxSums))
-	for i, c := range taxSums {
-		set[i] = c + " = usage_taxes." + c + " + excluded." + c
-	}
-	return "ON CONFLICT (" + strings.Join(taxColumns, ", ") + ") DO UPDATE SET " + strings.Join(set, ", ")
-}
 
 // taxKey is the key of usage_taxes. vat is a percentage, "" without VAT.
 type taxKey struct{ wallet, day, vat string }
@@ -54,24 +45,29 @@ func (s *taxes) plus(o taxes) {
 	}
 }
 
-// taxBook adds up VAT by wallet, day of the account and rate.
-type taxBook struct {
+// dayBook adds up what belongs to days: VAT by wallet, day of the account and rate, and sales.
+type dayBook struct {
 	zones sqldb.Zones
 	rows  map[taxKey]*taxes
+	sales map[saleKey]*sale
 }
 
-func newTaxBook(z sqldb.Zones) *taxBook { return &taxBook{z, map[taxKey]*taxes{}} }
-
-func (b *taxBook) add(wallet, vat string, at time.Time, s taxes) {
-	k := taxKey{wallet, b.zones[wallet].Day(at).Format(time.DateOnly), vat}
-	if b.rows[k] == nil {
-		b.rows[k] = &taxes{}
-	}
-	b.rows[k].plus(s)
+func newDayBook(z sqldb.Zones) *dayBook {
+	return &dayBook{z, map[taxKey]*taxes{}, map[saleKey]*sale{}}
 }
 
-// call adds a call that was charged. The tax of each call is rounded, so the sum is that of the charges that users see.
-func (b *taxBook) call(c *record.Call) {
+// sale adds to the sales of a call on the day of UTC that has a time.
+func (b *dayBook) sale(c *record.Call, on time.Time, s *sale) {
+	at(b.sales, saleKey{on.UTC().Format(time.DateOnly), c.Wallet, c.Model, c.Provider}).plus(s)
+}
+
+func (b *dayBook) add(wallet, vat string, on time.Time, s taxes) {
+	at(b.rows, taxKey{wallet, b.zones[wallet].Day(on).Format(time.DateOnly), vat}).plus(s)
+}
+
+// call adds a call. The tax of each is rounded, so the sum is that of the charges that users see.
+func (b *dayBook) call(c *record.Call) {
+	b.sale(c, c.At, saleOf(c))
 	if !c.Settled {
 		return
 	}
@@ -81,9 +77,11 @@ func (b *taxBook) call(c *record.Call) {
 
 // refund adds a refund of a call, of which before was given back earlier. Together the refunds of a call give back the tax of their sum, so
 // that nothing is left of a tax whose charge was given back in parts.
-func (b *taxBook) refund(c *record.Call, before, amount money.Nano, at time.Time) {
+func (b *dayBook) refund(c *record.Call, before, amount money.Nano, at time.Time) {
 	v := rate.PartsOf(c.Rate).VAT
-	b.add(c.Wallet, v.Plain(), at, taxes{3: 1, 4: int64(amount), 5: int64(v.Part(before+amount) - v.Part(before))})
+	tax := int64(v.Part(before+amount) - v.Part(before))
+	b.add(c.Wallet, v.Plain(), at, taxes{3: 1, 4: int64(amount), 5: tax})
+	b.sale(c, at, &sale{12: int64(amount), 13: tax})
 }
 
 // givenBack is one refund of a call.
@@ -93,7 +91,7 @@ type givenBack struct {
 }
 
 // refunds adds all refunds of a call, the earliest posted first.
-func (b *taxBook) refunds(c *record.Call, list []givenBack) {
+func (b *dayBook) refunds(c *record.Call, list []givenBack) {
 	var before money.Nano
 	for _, r := range list {
 		b.refund(c, before, money.Nano(r.amount), time.UnixMicro(r.at))

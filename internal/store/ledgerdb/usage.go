@@ -25,9 +25,9 @@ type usageCheck struct {
 	at          dayCursor // of the last call
 	began       int64     // Unix microseconds of the begin of its day
 
-	wrong   struct{ hours, days, groups, taxes differences }
-	rows    struct{ hours, days, groups, taxes int }
-	dropped struct{ hours, taxes ledger.Digest } // sums that calls which are no longer there have
+	wrong   struct{ hours, days, groups, taxes, sales differences }
+	rows    struct{ hours, days, groups, taxes, sales int }
+	dropped struct{ hours, taxes, sales ledger.Digest } // sums that calls which are no longer there have
 	keys    *spending
 }
 
@@ -36,7 +36,7 @@ func newUsage(c *checker) *usageCheck {
 }
 
 func newDays(z sqldb.Zones) *tally {
-	return &tally{taxes: newTaxBook(z), charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
+	return &tally{taxes: newDayBook(z), charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}, groups: map[groupKey]*sums{}}
 }
 
 // dayCursor is a place among rows by wallet and day of its account: after all rows of the day, or of the wallet when day is "". started is false
@@ -59,7 +59,7 @@ func (u *usageCheck) move(wallet string, at int64) {
 	to := dayCursor{true, wallet, day.Format(time.DateOnly), h.Start(day.AddDate(0, 0, 1)).Unix()}
 	switch {
 	case u.at.started && to.wallet != u.at.wallet:
-		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows) >= u.c.rows {
+		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows)+len(u.days.taxes.sales) >= u.c.rows {
 			u.compare(dayCursor{started: true, wallet: u.at.wallet})
 		}
 	case len(u.hours) >= u.c.rows:
@@ -87,11 +87,16 @@ func (u *usageCheck) end() {
 	if swept.calls > 0 && u.dropped.taxes != swept.taxes {
 		u.wrong.taxes.add("days have another VAT than the calls that were dropped and those that are kept")
 	}
+	if u.dropped.sales != swept.sales {
+		u.wrong.sales.add("days have other sales than the calls that were dropped and those that are kept")
+	}
+	u.compareParts()
 	const right = "%d rows agree with the calls"
 	c.add("usage by hour", u.wrong.hours, right, u.rows.hours)
 	c.add("usage by day", u.wrong.days, right, u.rows.days)
 	c.add("usage by group", u.wrong.groups, right, u.rows.groups)
 	c.add("VAT by day", u.wrong.taxes, right, u.rows.taxes)
+	c.add("sales", u.wrong.sales, right, u.rows.sales)
 	u.keys.compare(c)
 }
 
@@ -110,6 +115,7 @@ func (u *usageCheck) compare(to dayCursor) {
 		return groupKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4])}
 	})
 	u.compareTaxes(to)
+	u.compareSales(to)
 	u.days, u.whole = newDays(u.c.zones), to
 }
 

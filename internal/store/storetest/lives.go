@@ -64,6 +64,8 @@ var lives = map[string]retention{
 	"usage_hourly":  {byUsers, "by what was called in an hour", "never: the sums of the details that are dropped"},
 	"usage_groups":  {byUsers, "by what was called in a day", "never: the sums of the details that are dropped"},
 	"call_failures": {byUsers, "by the causes of an hour, as many as calls failed", "the failures of another call, after 31 days"},
+	"sales":         {byUsers, "by what was called in a day", asMoney},
+	"sales_parts":   {byUsers, "by what was called in a day", asMoney},
 	"usage_taxes":   {byUsers, "one for each day and tax", asMoney},
 	"key_spend":     {byUsers, "one for each key and interval in which it was charged", asMoney},
 	"wallet_zones":  {byUsers, "account.MostZones", "never: the days of the ledger follow from them"},

@@ -204,6 +204,8 @@ var sweptTamperings = map[string]struct{ text, check string }{
 	"a day changed":                {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
 	"a key's spending forgotten":   {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
 	"VAT changed":                  {"UPDATE usage_taxes SET cost = cost + 1", "VAT by day"},
+	"sales changed":                {"UPDATE sales SET dollars = dollars + 1; UPDATE sales_parts SET dollars = dollars + 1", "sales"},
+	"what remains of sales others": {"UPDATE ledger_sweeps SET sales = taxes", "chain"},
 	"a charge gone":                {"DELETE FROM entries WHERE ref = 'settle:gen-1'", "settlements"},
 	"a charge changed":             {"UPDATE entries SET amount = amount + 1 WHERE ref = 'settle:gen-1'", "settlements"},
 	"a refund above its charge":    {"UPDATE entries SET amount = 80 WHERE ref = 'refund:1' AND line = 0; UPDATE entries SET amount = -80 WHERE ref = 'refund:1' AND line = 1", "refunds"},

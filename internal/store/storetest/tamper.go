@@ -149,6 +149,11 @@ var tamperings = map[string]struct{ text, check string }{
 	"a tax changed":                  {"UPDATE usage_taxes SET tax = tax + 1", "VAT by day"},
 	"a tax gone":                     {"DELETE FROM usage_taxes", "VAT by day"},
 	"a refund's tax changed":         {"UPDATE usage_taxes SET refunded_tax = refunded_tax - 1", "VAT by day"},
+	"sales changed":                  {"UPDATE sales SET upstream = upstream + 1", "sales"},
+	"sales gone":                     {"DELETE FROM sales", "sales"},
+	"sales of all accounts changed":  {"UPDATE sales_parts SET cost = cost - 1 WHERE part = 'model'", "sales"},
+	"sales of an account gone":       {"DELETE FROM sales_parts WHERE part = 'account'", "sales"},
+	"a refund gone from the sales":   {"UPDATE sales SET refunded = 0; UPDATE sales_parts SET refunded = 0", "sales"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
 	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
@@ -318,6 +323,10 @@ func filledOnce(t *testing.T, b Books) {
 	b.change(t, "UPDATE usage_form SET form = 0; "+empty)
 	if names := wrong(); len(names) > 0 {
 		t.Errorf("after the first start: %q", names)
+	}
+	b.change(t, "UPDATE usage_form SET sales = 0; DELETE FROM sales; DELETE FROM sales_parts")
+	if names := wrong(); len(names) > 0 {
+		t.Errorf("after an upgrade from a version without sales: %q", names)
 	}
 	b.change(t, empty)
 	if names := wrong(); len(names) != 4 {
