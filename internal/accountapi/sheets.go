@@ -38,10 +38,17 @@ func (s *sheet) row(texts ...string) {
 
 // Table is a file with a table whose rows come from write, which stops when row reports that the client has gone.
 func Table(name string, write func(row func(texts ...string) (reads bool)) error) operation.File {
+	return Rows(name, func(row func(func(*report.Sheet)) bool) error {
+		return write(func(texts ...string) bool { return row(func(s *report.Sheet) { s.Texts(texts...) }) })
+	})
+}
+
+// Rows is Table whose cells are more than texts.
+func Rows(name string, write func(row func(cells func(*report.Sheet)) (reads bool)) error) operation.File {
 	return table(name, func(s *sheet) error {
-		return write(func(texts ...string) bool {
-			s.row(texts...)
-			return s.err == nil
+		return write(func(cells func(*report.Sheet)) bool {
+			cells(&s.Sheet)
+			return s.end()
 		})
 	})
 }

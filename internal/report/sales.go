@@ -230,3 +230,22 @@ func (r *Reporter) EachSale(ctx context.Context, q SalesQuery, f func([]SaleDay)
 	}
 	return nil
 }
+
+// SalesHeader names the columns of a file of sales.
+var SalesHeader = []string{"day_utc", "account", "account_name", "model", "provider", "calls", "charged_calls", "prompt_tokens", "cached_tokens", "cache_write_tokens", "completion_tokens",
+	"sales_rub", "vat_rub", "provider_cost_usd", "provider_cost_rub", "margin_rub", "unknown_cost_calls", "unknown_cost_sales_rub", "refunded_rub", "refunded_vat_rub"}
+
+// Cells writes the cells of a row of a file of sales.
+func (d *SaleDay) Cells(to *Sheet, account, name string) {
+	to.Texts(d.Day.Format(time.DateOnly), account, name, d.Model, d.Provider)
+	for _, n := range []int64{d.Calls, d.Charged, d.Prompt, d.CacheRead, d.CacheWrite, d.Completion} {
+		to.Int(n)
+	}
+	for _, n := range []money.Nano{d.Sales, d.VAT, d.Dollars, d.Upstream, d.Margin()} {
+		to.Amount(n)
+	}
+	to.Int(d.Unknown)
+	for _, n := range []money.Nano{d.UnknownNet, d.Refunded, d.RefundedVAT} {
+		to.Amount(n)
+	}
+}

@@ -3064,6 +3064,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/sales": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What calls of everybody brought and cost, by day, model, provider or account; for operators
+         * @description Days are those of UTC. A call belongs to the day on which it began, a refund to the day on which it was posted.
+         */
+        get: operations["getSales"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/sales.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The sales of a period as a file: one row for each day, account, model and provider; for operators */
+        get: operations["getSalesFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/now": {
         parameters: {
             query?: never;
@@ -7357,6 +7394,26 @@ export interface components {
         AliasPut: {
             /** @description The model that answers */
             model: string;
+        /** @description What was sold in a period. */
+        AdminSales: {
+            /** @description Its first day, of UTC */
+            from: string;
+            /** @description Its last one */
+            to: string;
+            by: string;
+            total: components["schemas"]["SalesFigures"];
+            /** @description Of as many days before */
+            previous: components["schemas"]["SalesFigures"];
+            /** @description All of them, oldest first */
+            days: components["schemas"]["SalesDay"][];
+            /** @description Of the page; days newest first, others by sales, the largest first */
+            rows: components["schemas"]["SalesRow"][];
+            /** @description Rows of all pages */
+            count: number;
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            /** @description When the period has no calls: the last day before its end that has some */
+            last_day: string | null;
         };
         /** @description An act as operators see it. */
         AnyAct: {
@@ -10811,6 +10868,94 @@ export interface components {
             preferred_min_throughput?: components["schemas"]["FigureCutoffs"];
             preferred_max_latency?: components["schemas"]["FigureCutoffs"];
             batch?: string;
+        };
+        /** @description A day. */
+        SalesDay: {
+            day: string;
+            sales: components["schemas"]["Decimal"];
+            vat: components["schemas"]["Decimal"];
+            provider_cost: components["schemas"]["Decimal"];
+            margin: components["schemas"]["Decimal"];
+        };
+        /** @description What some calls brought and cost, in rubles where nothing else is said: sales - vat - provider_cost = margin, but for calls whose provider's cost is not known. */
+        SalesFigures: {
+            calls: number;
+            /** @description Of them */
+            charged_calls: number;
+            prompt_tokens: number;
+            cached_tokens: number;
+            cache_write_tokens: number;
+            completion_tokens: number;
+            /** @description What calls were charged, VAT within it */
+            sales: components["schemas"]["Decimal"];
+            /** @description In sales */
+            vat: components["schemas"]["Decimal"];
+            /** @description What providers ask for, at the rate of each call */
+            provider_cost: components["schemas"]["Decimal"];
+            /** @description The same in dollars */
+            provider_cost_dollars: components["schemas"]["Decimal"];
+            margin: components["schemas"]["Decimal"];
+            /** @description Of the provider's cost, to a hundredth; null without any */
+            margin_percent: string | null;
+            /** @description Whose provider's cost is not known: prices in rubles, or details that were dropped before sales were kept */
+            unknown_cost_calls: number;
+            /** @description What they were charged, without VAT; no part of the margin */
+            unknown_cost_sales: components["schemas"]["Decimal"];
+            /** @description Posted in these days, of calls of any day, VAT within it; no part of the other figures */
+            refunded: components["schemas"]["Decimal"];
+            refunded_vat: components["schemas"]["Decimal"];
+            /** @description That cost more than they brought */
+            losing_calls: number;
+            /** @description By how much */
+            lost: components["schemas"]["Decimal"];
+        };
+        /** @description Why a row lost money. */
+        SalesLoss: {
+            /**
+             * @description Prices below the provider's; those of the cache alone; the provider asked for more than its prices; calls that were not charged
+             * @enum {string}
+             */
+            cause: "price" | "cache" | "reported" | "uncharged";
+            /** @description Day since which it has lost money on each day with calls; null where it did not lose on the last one */
+            since: string | null;
+        };
+        /** @description A group of calls. */
+        SalesRow: {
+            /** @description The day (YYYY-MM-DD), model, provider, or id of the account; "" for calls without one */
+            key: string;
+            /** @description Of the present catalog, or of the account; null for none */
+            name: string | null;
+            calls: number;
+            /** @description Of them */
+            charged_calls: number;
+            prompt_tokens: number;
+            cached_tokens: number;
+            cache_write_tokens: number;
+            completion_tokens: number;
+            /** @description What calls were charged, VAT within it */
+            sales: components["schemas"]["Decimal"];
+            /** @description In sales */
+            vat: components["schemas"]["Decimal"];
+            /** @description What providers ask for, at the rate of each call */
+            provider_cost: components["schemas"]["Decimal"];
+            /** @description The same in dollars */
+            provider_cost_dollars: components["schemas"]["Decimal"];
+            margin: components["schemas"]["Decimal"];
+            /** @description Of the provider's cost, to a hundredth; null without any */
+            margin_percent: string | null;
+            /** @description Whose provider's cost is not known: prices in rubles, or details that were dropped before sales were kept */
+            unknown_cost_calls: number;
+            /** @description What they were charged, without VAT; no part of the margin */
+            unknown_cost_sales: components["schemas"]["Decimal"];
+            /** @description Posted in these days, of calls of any day, VAT within it; no part of the other figures */
+            refunded: components["schemas"]["Decimal"];
+            refunded_vat: components["schemas"]["Decimal"];
+            /** @description That cost more than they brought */
+            losing_calls: number;
+            /** @description By how much */
+            lost: components["schemas"]["Decimal"];
+            /** @description Null: it lost none */
+            loss: components["schemas"]["SalesLoss"] | null;
         };
         /** @description The sort criterion of a candidate; null if it was dropped. */
         Score: {
@@ -20397,6 +20542,94 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["FailureDetail"];
                     };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getSales: {
+        parameters: {
+            query?: {
+                /** @description First day, of UTC; 30 days with today without it */
+                from?: string;
+                /** @description Last day; today without it */
+                to?: string;
+                /** @description (none) for calls without one */
+                model?: string;
+                /** @description Id; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Id of a person */
+                account?: string;
+                /** @description Model without it */
+                by?: "day" | "model" | "provider" | "account";
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures of the period, of the one before, and a page of the table */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminSales"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getSalesFile: {
+        parameters: {
+            query?: {
+                /** @description First day, of UTC; 30 days with today without it */
+                from?: string;
+                /** @description Last day; today without it */
+                to?: string;
+                /** @description (none) for calls without one */
+                model?: string;
+                /** @description Id; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Id of a person */
+                account?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a header row; amounts with a dot */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["Error"];

@@ -28,6 +28,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/sales',
+    load: () => import('../pages/admin/sales'),
+    areas: ['admin', 'adminsales'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/vouchers',
     load: () => import('../pages/admin/vouchers'),
     areas: ['admin', 'vouchers'],

@@ -40,6 +40,7 @@ export const paths = [
   '/admin/calls',
   '/admin/calls/$id',
   '/admin/errors',
+  '/admin/sales',
   '/admin/vouchers',
   '/admin/order',
   '/admin/people',

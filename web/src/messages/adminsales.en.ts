@@ -1,0 +1,72 @@
+import type { Messages } from '../i18n'
+
+const messages = {
+  title: 'Sales',
+  note: 'Days are UTC. VAT is within sales',
+  csv: 'CSV',
+  by: 'By',
+  by_model: 'model',
+  by_provider: 'provider',
+  by_account: 'account',
+  by_day: 'day',
+  one_model: 'Model',
+  one_provider: 'Provider',
+  one_account: 'Account',
+  one_day: 'Day',
+  none: 'without',
+  salesOf: 'Sales, {period}',
+  minusVat: '− VAT',
+  minusCost: '− Provider cost',
+  isMargin: '= Margin',
+  onCost: 'Margin on cost',
+  inDollars: 'cost {amount} $',
+  refunded: 'Refunded',
+  refundedNote: 'posted in these days, not in the other figures',
+  before: '{change}, before {was}',
+  beforeNone: 'nothing to compare with',
+  unknown: {
+    one: 'The provider’s cost of {n} call is not known: its price is in rubles, or its details are gone. {amount} without VAT are no part of the margin.',
+    other:
+      'The provider’s cost of {n} calls is not known: their prices are in rubles, or their details are gone. {amount} without VAT are no part of the margin.',
+  },
+  losing: {
+    one: '{n} call cost {amount} more than it brought.',
+    other: '{n} calls cost {amount} more than they brought.',
+  },
+  days: 'By day',
+  unit: '₽ a day',
+  highest: 'Most on {day}: {amount}',
+  vat: 'VAT',
+  margin: 'margin',
+  cost: 'provider cost',
+  tableHead: 'What was sold',
+  tableNote: 'a row opens its calls',
+  calls: 'Calls',
+  salesRub: 'Sales, ₽',
+  vatRub: 'VAT, ₽',
+  costRub: 'Cost, ₽',
+  costUsd: 'Cost, $',
+  marginRub: 'Margin, ₽',
+  refundedRub: 'Refunded, ₽',
+  all: 'Total',
+  within: 'Look into',
+  withinOf: 'Look into {name}',
+  showCalls: 'Show the calls of {name}',
+  more: { one: 'Show {n} more row', other: 'Show {n} more rows' },
+  loses: 'loss',
+  cause_price: 'prices are below the provider’s',
+  cause_cache: 'prices of cached tokens are below the provider’s',
+  cause_reported: 'the provider asked for more than its prices say',
+  cause_uncharged: 'calls were not charged, and the provider asks for them',
+  since: 'since {day}',
+  empty: 'Nothing was sold in these days',
+  emptyLast: 'The last sale before was on {day}.',
+  emptyText: 'Sales appear with the first call that is charged.',
+  emptyGo: 'Show {day}',
+} satisfies Messages
+export default messages
+declare module '../i18n' {
+  interface Areas {
+    adminsales: typeof messages
+  }
+}
