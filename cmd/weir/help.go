@@ -108,6 +108,7 @@ var examples = map[string]string{
 	"top":                              "weir top",
 	"reconcile":                        "weir reconcile usage.json --provider openai",
 	"export":                           "weir export --from 2026-11-01 --to 2026-11-30",
+	"sales":                            "weir sales --from 2026-11-01 --by account",
 	"backup":                           "weir backup backups --keep 14",
 	"restore":                          "weir restore backups/weir-20261126T030000Z",
 	"migrate":                          "weir migrate --to postgres://weir@db.local/weir",

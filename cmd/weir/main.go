@@ -54,6 +54,7 @@ type commands struct {
 	Top       topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
 	Export    exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
 	Reconcile reconcileCmd `cmd:"" help:"Compare what a provider exported of its usage with the calls of the gateway."`
+	Sales     salesCmd     `cmd:"" help:"Show what calls brought and cost, by model, provider, account or day."`
 	Backup    backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
 	Restore   restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
 	Migrate   migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`

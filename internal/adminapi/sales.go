@@ -40,7 +40,7 @@ type SalesFigures struct {
 // SalesLoss is why a row lost money.
 type SalesLoss struct {
 	Cause string  `json:"cause" enum:"price,cache,reported,uncharged"` // prices below the provider's; those of the cache alone; the provider asked for more than its prices; calls that were not charged
-	Since *string `json:"since"` // day since which it has lost money on each day with calls; null where it did not lose on the last one
+	Since *string `json:"since"`                                       // day since which it has lost money on each day with calls; null where it did not lose on the last one
 }
 
 // SalesRow is a group of calls.
@@ -264,11 +264,7 @@ func (d salesRoutes) file(ctx context.Context, c *operation.Call, in *SalesOf) (
 	return accountapi.Rows(name, func(row func(func(*report.Sheet)) bool) error {
 		row(func(s *report.Sheet) { s.Texts(report.SalesHeader...) })
 		return d.Reports.EachSale(ctx, q, func(rows []report.SaleDay) (bool, error) {
-			wallets := make([]string, len(rows))
-			for i := range rows {
-				wallets[i] = rows[i].Wallet
-			}
-			owners, err := d.Reports.Names(ctx, report.UsersByWallet, wallets)
+			owners, err := d.Reports.Names(ctx, report.UsersByWallet, report.WalletsOf(rows))
 			if err != nil {
 				return false, err
 			}

@@ -110,7 +110,7 @@ type Sold struct {
 	Rows     []SaleRow // days newest first; others by sales, the largest first
 	Days     []SaleRow // by day, the oldest first; days without calls are there
 	Total    Sale
-	Previous Sale // of as many days before
+	Previous Sale      // of as many days before
 	LastDay  time.Time // when the period has no calls: the last day before its end that has some
 }
 
@@ -229,6 +229,15 @@ func (r *Reporter) EachSale(ctx context.Context, q SalesQuery, f func([]SaleDay)
 		}
 	}
 	return nil
+}
+
+// WalletsOf are the wallets of rows.
+func WalletsOf(rows []SaleDay) []string {
+	wallets := make([]string, len(rows))
+	for i := range rows {
+		wallets[i] = rows[i].Wallet
+	}
+	return wallets
 }
 
 // SalesHeader names the columns of a file of sales.

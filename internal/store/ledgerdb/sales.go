@@ -100,7 +100,7 @@ func saleOf(c *record.Call) *sale {
 	return &s
 }
 
-// scan reads the figures of a row behind its key.
+// scanSale reads the figures of a row behind its key.
 func scanSale(row sqldb.Scanner, s *report.Sale, key ...any) error {
 	return row.Scan(append(key, &s.Calls, &s.Charged, &s.Prompt, &s.CacheRead, &s.CacheWrite, &s.Completion, (*int64)(&s.Sales), (*int64)(&s.VAT), (*int64)(&s.Upstream), (*int64)(&s.Dollars),
 		&s.Unknown, (*int64)(&s.UnknownNet), (*int64)(&s.Refunded), (*int64)(&s.RefundedVAT), &s.Losing, (*int64)(&s.LostPrice), (*int64)(&s.LostCache), (*int64)(&s.LostReported), (*int64)(&s.LostUncharged))...)
@@ -243,4 +243,3 @@ func remainder(h hourKey, more *sums) (saleKey, sale) {
 	return saleKey{time.Unix(h.hour, 0).UTC().Format(time.DateOnly), h.wallet, h.model, h.provider},
 		sale{more[0], more[1], more[4], more[5], more[6], more[7], more[9], 10: more[1], 11: more[9], 12: more[lastAt-1]}
 }
-

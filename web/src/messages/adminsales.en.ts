@@ -20,8 +20,7 @@ const messages = {
   isMargin: '= Margin',
   onCost: 'Margin on cost',
   inDollars: 'cost {amount} $',
-  refunded: 'Refunded',
-  refundedNote: 'posted in these days, not in the other figures',
+  refunded: 'Refunded in these days: {amount}, of it {vat} VAT. It is in no other figure.',
   before: '{change}, before {was}',
   beforeNone: 'nothing to compare with',
   unknown: {

@@ -21,8 +21,7 @@ export default {
   isMargin: '= Маржа',
   onCost: 'Маржа к расходу',
   inDollars: 'расход {amount} $',
-  refunded: 'Возвращено',
-  refundedNote: 'проведено в эти дни, в другие цифры не входит',
+  refunded: 'Возвращено в эти дни: {amount}, из них {vat} НДС. В другие цифры не входит.',
   before: '{change}, раньше {was}',
   beforeNone: 'не с чем сравнить',
   unknown: {

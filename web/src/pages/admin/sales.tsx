@@ -156,8 +156,7 @@ function Sums({ report: r }: { report: Report }) {
     value: (
       <Money
         value={r.total[figure]}
-        exact
-        {...(figure === 'margin' && negative(r.total.margin) ? { className: 'text-bad-ink' } : {})}
+        {...(figure === 'margin' && negative(r.total.margin) ? { className: 'text-bad' } : {})}
       />
     ),
     note: note(r.total[figure], r.previous[figure]),
@@ -177,26 +176,24 @@ function Sums({ report: r }: { report: Report }) {
               amount: money(r.total.provider_cost_dollars, { exact: true, sign: false }),
             }),
           },
-          {
-            label: t('refunded'),
-            value: <Money value={r.total.refunded} exact />,
-            note: t('refundedNote'),
-          },
         ]}
       />
+      {r.total.refunded !== '0' && (
+        <p className="pt-3 text-small text-ink2">
+          {t('refunded', { amount: money(r.total.refunded), vat: money(r.total.refunded_vat) })}
+        </p>
+      )}
       {r.total.unknown_cost_calls > 0 && (
         <p className="pt-3 text-small text-ink2">
           {t('unknown', {
             n: r.total.unknown_cost_calls,
-            amount: money(r.total.unknown_cost_sales, { exact: true }),
+            amount: money(r.total.unknown_cost_sales),
           })}
         </p>
       )}
       {r.total.losing_calls > 0 && (
         <div className="pt-3">
-          <Notice tone="warn">
-            {t('losing', { n: r.total.losing_calls, amount: money(r.total.lost, { exact: true }) })}
-          </Notice>
+          <Notice tone="warn">{t('losing', { n: r.total.losing_calls, amount: money(r.total.lost) })}</Notice>
         </div>
       )}
     </div>
@@ -285,7 +282,7 @@ function Rows({
     head,
     align: 'end',
     ...(from ? { from } : {}),
-    cell: (r) => <Money value={r[figure] as string} exact sign={false} />,
+    cell: (r) => <Money value={r[figure] as string} sign={false} />,
   })
   const columns: Column<Row>[] = [
     { key: 'name', head: t(`one_${view.by}`), cell: name },
@@ -299,12 +296,7 @@ function Rows({
       head: t('marginRub'),
       align: 'end',
       cell: (r) => (
-        <Money
-          value={r.margin}
-          exact
-          sign={false}
-          className={negative(r.margin) ? 'font-semibold text-bad-ink' : ''}
-        />
+        <Money value={r.margin} sign={false} className={negative(r.margin) ? 'font-semibold text-bad' : ''} />
       ),
     },
     { key: 'on', head: t('onCost'), align: 'end', cell: (r) => onCost(r) },
@@ -359,14 +351,14 @@ function Rows({
           <div>
             <div className="flex gap-3">
               <span className="min-w-0 flex-1">{name(r)}</span>
-              <Money value={r.sales} exact />
+              <Money value={r.sales} />
             </div>
             <div className="flex flex-wrap gap-x-3 text-small text-ink3">
               <span className="flex-1">
                 {t('calls')}: {integer(r.calls)}
               </span>
-              <span className={negative(r.margin) ? 'text-bad-ink' : ''}>
-                {t('margin')} {money(r.margin, { exact: true })} ({onCost(r)})
+              <span className={negative(r.margin) ? 'text-bad' : ''}>
+                {t('margin')} {money(r.margin)} ({onCost(r)})
               </span>
             </div>
           </div>
@@ -381,9 +373,8 @@ function Loss({ r }: { r: Row }) {
   const t = useT('adminsales')
   if (!r.loss) return null
   return (
-    <span className="mt-0.5 flex flex-wrap items-center gap-2 text-small text-bad-ink">
-      <Tag tone="bad">{t('loses')}</Tag>
-      {t(`cause_${r.loss.cause}`)}
+    <span className="mt-0.5 block text-small text-bad">
+      <Tag tone="bad">{t('loses')}</Tag> {t(`cause_${r.loss.cause}`)}
       {r.loss.since && <> {t('since', { day: date(r.loss.since) })}</>}
     </span>
   )
