@@ -225,8 +225,8 @@ func state(on bool) string {
 
 func credential(v *edit.ProviderView) string {
 	switch {
-	case v.Row != nil && v.Row.Sealed != nil:
-		return "..." + v.Row.Last4
+	case v.Row != nil && v.Row.In(edit.KeyInUse) != nil:
+		return "..." + v.Row.Last4()
 	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
 		return "$" + v.Row.Spec["api_key_env"]
 	case v.Key != "":

@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/accountapi"
 	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
 	"weir/internal/console"
 	"weir/internal/invoice"
 	"weir/internal/operation"
@@ -29,6 +30,9 @@ type Deps struct {
 	Corrections Corrections
 	Sales       Sales
 	Test        Tester
+	TestKey     KeyTester
+	// DeclaredKeys are the keys of a provider that the configuration or the environment has.
+	DeclaredKeys func(*edit.ProviderView) []DeclaredKey
 	// KeyVariables are the environment variables that may hold a provider's key, and whether it needs one and has none.
 	KeyVariables func(*catalog.Provider) (variables []string, missing bool)
 
@@ -48,7 +52,7 @@ func Operations(d Deps) []operation.Operation {
 		reconciliations(d.Reconciliations),
 		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), sales(d.Of), nowRoutes(d.Editor, d.Console),
 		priceRoutes(d),
-		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, rateRoutes(d),
+		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, providerKeyRoutes(d), rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		alertRoutes(d), auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Editor, d.Console),
 	)

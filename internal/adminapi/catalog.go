@@ -29,6 +29,7 @@ type Editor interface {
 	DeclaredRate() rate.Declared
 	Absences
 	Overrides
+	ProviderKeys
 }
 
 // Ownership is who owns a provider or an endpoint, and whether it takes part.
@@ -69,8 +70,8 @@ type ProviderSecret struct {
 
 func secretOf(v *edit.ProviderView) *ProviderSecret {
 	switch {
-	case v.Row != nil && v.Row.Sealed != nil:
-		return &ProviderSecret{Source: "database", Last4: accountapi.OrNull(v.Row.Last4)}
+	case v.Row != nil && v.Row.In(edit.KeyInUse) != nil:
+		return &ProviderSecret{Source: "database", Last4: accountapi.OrNull(v.Row.Last4())}
 	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
 		return &ProviderSecret{Source: "variable"}
 	case v.Key != "":
@@ -132,7 +133,7 @@ type CatalogChange struct {
 	At      time.Time        `json:"at"`
 	Actor   string           `json:"actor"`
 	From    *string          `json:"from"` // client address of the change
-	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,prices.schedule,prices.cancel,secret.rotate,service.drain,service.eject,service.return"`
+	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,prices.schedule,prices.cancel,secret.rotate,catalog_key.add,catalog_key.drain,catalog_key.out,catalog_key.return,catalog_key.forget,service.drain,service.eject,service.return"`
 	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,publication,absence"`
 	ID      *string          `json:"id"`
 	Before  operation.Object `json:"before"` // the database's row before the change, or null

@@ -179,7 +179,7 @@ func hasText(b *edit.Built, v *edit.EndpointView, text string) bool {
 		return true
 	}
 	p := b.Provider(v.Provider)
-	return p != nil && (strings.Contains(strings.ToLower(p.Name), text) || len(text) >= 3 && p.Row != nil && strings.HasSuffix(strings.ToLower(p.Row.Last4), text))
+	return p != nil && (strings.Contains(strings.ToLower(p.Name), text) || len(text) >= 3 && p.Row != nil && slices.ContainsFunc(p.Row.Keys, func(k edit.Key) bool { return strings.HasSuffix(strings.ToLower(k.Last4), text) }))
 }
 
 func (o catalogOperations) endpoint(ctx context.Context, b *edit.Built, id string) (out operation.Data[AdminEndpoint], err error) {

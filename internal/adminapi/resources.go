@@ -67,7 +67,7 @@ func rowsOf(b *edit.Built, k edit.Kind) (items []resource.Item) {
 		case where != "":
 			items = append(items, resource.Item{ID: id, Where: where})
 		case row != nil:
-			items = append(items, resource.Item{ID: id, Version: row.Version, Fields: row.Spec, HasKey: row.Sealed != nil, Last4: row.Last4, Builtin: row.Over})
+			items = append(items, resource.Item{ID: id, Version: row.Version, Fields: row.Spec, HasKey: row.Keys != nil, Last4: row.Last4(), Builtin: row.Over})
 		}
 	}
 	if k == edit.Provider {

@@ -34,6 +34,12 @@ func (g *Gateway) makeConsole(metrics *httpapi.Metrics) *console.Console {
 			}
 			return figures.Of(families, time.Now())
 		},
+		Keys: func() (list []console.KeyUse) {
+			for _, k := range g.upstream.KeyUses() {
+				list = append(list, console.KeyUse(k))
+			}
+			return list
+		},
 		Self:   func() console.Node { return g.serves().node() },
 		Others: g.others.Nodes, Gone: g.others.Gone, Machine: g.machine,
 	})

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -207,11 +208,14 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 	credentials := s.Credentials(l.ring, os.LookupEnv)
 	var keys []string
 	for id, c := range credentials {
-		if c.Key != "" {
-			keys = append(keys, c.Key)
+		for _, key := range slices.Concat([]string{c.Key}, c.Keys, c.Draining) {
+			if key != "" {
+				keys = append(keys, key)
+			}
 		}
 		if !serving { // a catalog can be valid although its credentials cannot be decrypted here
-			credentials[id] = edit.Credential{Key: c.Key}
+			c.Err = nil
+			credentials[id] = c
 		}
 	}
 	published := s.PricesAt(l.now())

@@ -28,7 +28,7 @@ func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),
-		adminapi.Operations(adminapi.Deps{Reconciliations: reconciler(g.store, g.clock), Of: of, Editor: g.editor, Console: g.console, Alerts: g.alerts, MailReady: g.mail != nil, Ledger: adminapi.LedgerDeps{Checks: g.bookChecks, Books: g.store.Ledger}, Audit: g.store.Accounts, Settings: g.settings, Jobs: &console.Jobs{Work: g.store.Jobs, Notes: g.store.Notices, Videos: g.videos, Now: time.Now}, Accounts: of.Accounts, Sales: g.store.Ledger, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Test: g.testProvider, KeyVariables: builtin.KeyVariables}),
+		adminapi.Operations(adminapi.Deps{Reconciliations: reconciler(g.store, g.clock), Of: of, Editor: g.editor, Console: g.console, Alerts: g.alerts, MailReady: g.mail != nil, Ledger: adminapi.LedgerDeps{Checks: g.bookChecks, Books: g.store.Ledger}, Audit: g.store.Accounts, Settings: g.settings, Jobs: &console.Jobs{Work: g.store.Jobs, Notes: g.store.Notices, Videos: g.videos, Now: time.Now}, Accounts: of.Accounts, Sales: g.store.Ledger, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Test: g.testProvider, TestKey: g.testProviderKey, DeclaredKeys: declaredKeys, KeyVariables: builtin.KeyVariables}),
 	)
 }
 
@@ -65,23 +65,28 @@ func (g *Gateway) pageEvents(reports *report.Reporter, keys *apikey.Manager) *ac
 // longestProviderTest bounds the test of a provider in the browser, where a person waits for it.
 const longestProviderTest = 2 * time.Minute
 
+// testOf is a trial as operators see it.
+func testOf(t *Trial) adminapi.ProviderTest {
+	one := adminapi.ProviderTest{
+		Type: t.Type, Address: t.Address, Model: accountapi.OrNull(t.Model), Credential: t.Key, Skipped: accountapi.OrNull(t.Skipped), Way: t.Way, Took: t.Took.Milliseconds(),
+		Wrong: accountapi.OrNull(t.Wrong), Detail: accountapi.OrNull(t.Detail), Advice: append([]string{}, t.Advice...),
+	}
+	if t.Usage != nil && t.Usage.Prompt.Reported {
+		one.Tokens = new(t.Usage.Prompt.N + t.Usage.Completion.N)
+	}
+	if c := t.Authority; c != nil {
+		one.Authority = &adminapi.Authority{Name: authorityName(c), Fingerprint: fingerprint(c), Ends: c.NotAfter, PEM: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))}
+	}
+	return one
+}
+
 // testProvider calls a provider of the current catalog.
 func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.ProviderTest, error) {
 	ctx, stop := context.WithTimeout(ctx, longestProviderTest)
 	defer stop()
 	list := []adminapi.ProviderTest{}
 	err := testProvider(ctx, g.cfg, g.dialer, g.catalog.Load(), id, false, func(t Trial) bool {
-		one := adminapi.ProviderTest{
-			Type: t.Type, Address: t.Address, Model: accountapi.OrNull(t.Model), Credential: t.Key, Skipped: accountapi.OrNull(t.Skipped), Way: t.Way, Took: t.Took.Milliseconds(),
-			Wrong: accountapi.OrNull(t.Wrong), Detail: accountapi.OrNull(t.Detail), Advice: append([]string{}, t.Advice...),
-		}
-		if t.Usage != nil && t.Usage.Prompt.Reported {
-			one.Tokens = new(t.Usage.Prompt.N + t.Usage.Completion.N)
-		}
-		if c := t.Authority; c != nil {
-			one.Authority = &adminapi.Authority{Name: authorityName(c), Fingerprint: fingerprint(c), Ends: c.NotAfter, PEM: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: c.Raw}))}
-		}
-		list = append(list, one)
+		list = append(list, testOf(&t))
 		return t.Wrong != wrongAddress && t.Wrong != wrongProxy && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike
 	})
 	if err != nil {

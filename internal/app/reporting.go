@@ -80,8 +80,41 @@ func reportText(t *console.Report) string {
 		w.EndObject()
 	}
 	w.EndArray()
+	w.Name("keys").Array()
+	for i := range t.Keys {
+		writeKeyUse(&w, &t.Keys[i])
+	}
+	w.EndArray()
 	w.EndObject()
 	return string(w.B)
+}
+
+func writeKeyUse(w *rawjson.Writer, k *console.KeyUse) {
+	w.Object()
+	w.Name("provider").Text(k.Provider)
+	w.Name("tag").Text(k.Tag)
+	w.Name("calls").Int(k.Calls)
+	w.Name("failed").Int(k.Failed)
+	w.Name("limited").Int(k.Limited)
+	w.Name("running").Int(k.Running)
+	if !k.Until.IsZero() {
+		w.Name("until").Int(k.Until.UnixMicro())
+		w.Name("model").Text(k.Model)
+	}
+	if !k.RefusedAt.IsZero() {
+		w.Name("refused").Int(k.RefusedAt.UnixMicro())
+		w.Name("status").Int(int64(k.Status))
+		w.Name("words").Text(k.Words)
+	}
+	w.EndObject()
+}
+
+func readKeyUse(v []byte) console.KeyUse {
+	integer := func(name string) int64 { n, _ := rawjson.Int(rawjson.Find(v, name)); return n }
+	return console.KeyUse{
+		Provider: rawjson.TextAt(v, "provider"), Tag: rawjson.TextAt(v, "tag"), Calls: integer("calls"), Failed: integer("failed"), Limited: integer("limited"), Running: integer("running"),
+		Until: moment(integer("until")), Model: rawjson.TextAt(v, "model"), RefusedAt: moment(integer("refused")), Status: int(integer("status")), Words: rawjson.TextAt(v, "words"),
+	}
 }
 
 // readReport reads what reportText wrote, of this version or another: what it does not know stays zero.
@@ -125,6 +158,9 @@ func readReport(text string) (t console.Report) {
 		}
 		into(numbersOf(rawjson.Find(e.Value, "effect")), &one.Calls, &one.Saved, &one.Failed)
 		t.Events = append(t.Events, one)
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "keys")); e.Next() && len(t.Keys) < console.MaxKeys; {
+		t.Keys = append(t.Keys, readKeyUse(e.Value))
 	}
 	return t
 }

@@ -28,11 +28,14 @@ func TestReportIsReadAsWritten(t *testing.T) {
 	for range console.MaxEvents {
 		report.Events = append(report.Events, console.Event{At: at, Endpoint: "a/b/c", Returned: true, Took: time.Minute, Calls: 1, Saved: 2, Failed: 3})
 	}
+	for i := range console.MaxKeys {
+		report.Keys = append(report.Keys, console.KeyUse{Provider: "provider", Tag: fmt.Sprintf("%012x", i), Calls: 7, Failed: 1, Limited: 2, Running: 3, Until: at, Model: "m", RefusedAt: at, Status: 429, Words: strings.Repeat("w", 200)})
+	}
 	text := reportText(&report)
 	if got := readReport(text); !reflect.DeepEqual(got, report) {
 		t.Errorf("%+v\nwant\n%+v", got, report)
 	}
-	if len(text) > 32<<10 {
+	if len(text) > 48<<10 {
 		t.Errorf("a node reports %d bytes", len(text))
 	}
 	s := serving{servesProgram: "v1", servesFigures: text}

@@ -72,6 +72,20 @@ func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool
 // testProvider is TestProvider for a provider of a catalog, until done wants no more.
 
 func testProvider(ctx context.Context, cfg config.Config, d *tunnel.Dialer, snap *catalog.Snapshot, id string, costly bool, done func(Trial) bool) error {
+	return trying{cfg: cfg, dialer: d, snap: snap, costly: costly}.provider(ctx, id, done)
+}
+
+// trying is what is tried of a catalog.
+type trying struct {
+	cfg    config.Config
+	dialer *tunnel.Dialer
+	snap   *catalog.Snapshot
+	costly bool
+	only   *string // the one key that is tried, in place of those that the provider has; nil: all of them
+}
+
+func (w trying) provider(ctx context.Context, id string, done func(Trial) bool) error {
+	cfg, d, snap, costly := w.cfg, w.dialer, w.snap, w.costly
 	byType := map[string][]*catalog.Endpoint{}
 	secrets := cfg.Secrets()
 	for _, m := range snap.Models() {
@@ -105,7 +119,11 @@ func testProvider(ctx context.Context, cfg config.Config, d *tunnel.Dialer, snap
 			}
 			continue
 		}
-		for _, one := range credentials(endpoints[0].Provider) {
+		keys := credentials(endpoints[0].Provider)
+		if w.only != nil {
+			keys = []credential{{*w.only, 0}}
+		}
+		for _, one := range keys {
 			if !done(t.endpoints(ctx, endpoints, one)) {
 				return nil
 			}
@@ -185,7 +203,7 @@ func (t *tester) endpoints(ctx context.Context, list []*catalog.Endpoint, key cr
 	for n := 0; n < triedModels && len(list) > 0; n++ {
 		ep := catalog.Cheapest(list)
 		list = slices.DeleteFunc(list, func(e *catalog.Endpoint) bool { return e.Model == ep.Model })
-		tried := t.endpoint(ctx, with(ep, func(p *catalog.Provider) { p.Key, p.Keys = key.key, nil }))
+		tried := t.endpoint(ctx, with(ep, func(p *catalog.Provider) { p.Key, p.Keys, p.Draining = key.key, nil, nil }))
 		tried.Key = key.number
 		if n == 0 {
 			first = tried

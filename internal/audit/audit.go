@@ -85,6 +85,12 @@ const (
 	PricesCancelled = "prices.cancel"
 	SecretRotated   = "secret.rotate"
 
+	CatalogKeyAdded     = "catalog_key.add"
+	CatalogKeyDrained   = "catalog_key.drain"
+	CatalogKeyOut       = "catalog_key.out"
+	CatalogKeyReturned  = "catalog_key.return"
+	CatalogKeyForgotten = "catalog_key.forget"
+
 	BatchCancelled = "batch.cancel"
 	JobRetried     = "job.retry"
 	JobEnded       = "job.end"

@@ -4,6 +4,8 @@ package catalog
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"math"
 	"strconv"
 	"strings"
@@ -231,6 +233,8 @@ type Provider struct {
 	BaseURL    string   // without trailing slash; the dialect adds its path
 	Key        string   // credential; "" sends none
 	Keys       []string // further credentials, used when the provider refuses the ones before them
+	Draining   []string // credentials that get no new calls; what was begun with one is still asked for with it
+	Kept       bool     // the database keeps the credentials: others may come beside them
 	Headers    map[string]string
 	Proxy      outbound.Proxy // the way to it; not set: that of the whole gateway
 	CA         string         // certificate authorities in PEM, trusted in addition to the system's; "" none
@@ -259,6 +263,12 @@ func (p *Provider) Wire() string {
 		return p.wire
 	}
 	return p.ID
+}
+
+// KeyTag identifies a credential without revealing it.
+func KeyTag(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:6])
 }
 
 // Streams reports whether the provider sends an answer in pieces: models of conversations do, and on OpenAI's wire the transcribers after Whisper.

@@ -82,7 +82,7 @@ func (f Fee) prices(p *Prices) Prices {
 // the operator's goes with it: neither credentials, nor header fields, which may be credentials, nor places for files.
 func (ep *Endpoint) WithOwnKey(id, secret string, fee Fee) *Endpoint {
 	p := *ep.Provider
-	p.Key, p.Keys, p.Headers, p.OwnKey, p.Of = secret, nil, nil, id, ep.Provider
+	p.Key, p.Keys, p.Draining, p.Kept, p.Headers, p.OwnKey, p.Of = secret, nil, nil, false, nil, id, ep.Provider
 	p.Quirks.VideoBucket = ""
 	own := *ep
 	own.Provider, own.Pricing, own.Own = &p, fee.Of(&ep.Pricing), &Own{Key: id, Of: ep, Fee: fee}

@@ -43,7 +43,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		if key, set := p.KeyIn(env); set && !declared && c.Builtin.Allows(p.ID) {
 			keys[p.ID] = key
 		}
-		if key, kept := more[p.ID]; kept && !declared {
+		if key, kept := more[p.ID]; kept && !declared && (key != "" || keys[p.ID] == "") { // without one in use there, that of the environment is
 			keys[p.ID] = key
 		}
 	}

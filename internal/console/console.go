@@ -48,12 +48,14 @@ type Report struct {
 	DiskFull        float64   // percent of the volume of its data, 0: not known
 	CertificateFrom time.Time // of its listener, zero: it has none
 	CertificateEnds time.Time
+	Keys      []KeyUse   // of the operators', the busiest first, at most MaxKeys
 }
 
 // Bounds of what a node reports.
 const (
 	MaxReported = 100
 	MaxEvents   = 20
+	MaxKeys     = 50
 )
 
 // Endpoint is how an endpoint stands at a node.
@@ -67,6 +69,20 @@ type Endpoint struct {
 
 	Served, Failed         int64 // attempts of the last five minutes
 	ServedLong, FailedLong int64 // of the last half hour
+}
+
+// KeyUse is what a credential of a provider did at a node within the last hour, and how it stands there.
+type KeyUse struct {
+	Provider, Tag string    // see catalog.KeyTag
+	Calls         int64     // attempts with it
+	Failed        int64     // of them, other than those that its rate limit refused
+	Limited       int64     // of them, that its rate limit refused
+	Running       int64     // attempts under way
+	Until         time.Time // it rests until then, for some model or for all; zero: it does not
+	Model         string    // the provider's id of the model that it rests for; "" for all
+	RefusedAt     time.Time // its last refusal, zero without one
+	Status        int       // of that
+	Words         string    // what the provider said then, without secrets
 }
 
 // Event is something that happened to an endpoint at a node.
@@ -116,6 +132,7 @@ type Deps struct {
 	Built    func() *edit.Built // the catalog in use
 	Books    Books
 	Clock    func(context.Context) (time.Time, error) // of the database
+	Keys     func() []KeyUse                          // of this node; nil: none are known
 	Self     func() Node                              // what this node serves, without Report
 	Others   func() []Node                            // as they last reported
 	Gone     func() []Node                            // that have stopped to report, without an end
@@ -269,6 +286,11 @@ func (c *Console) Report() Report {
 		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.InFlight, a.InFlight), cmp.Compare(b.ServedLong+b.FailedLong, a.ServedLong+a.FailedLong), cmp.Compare(a.ID, b.ID))
 	})
 	t.Endpoints = t.Endpoints[:min(len(t.Endpoints), MaxReported)]
+	if c.Keys != nil {
+		t.Keys = c.Keys()
+		slices.SortStableFunc(t.Keys, func(a, b KeyUse) int { return cmp.Compare(b.Calls, a.Calls) })
+		t.Keys = t.Keys[:min(len(t.Keys), MaxKeys)]
+	}
 	c.mu.Lock()
 	t.Events = slices.Clone(c.events)
 	c.mu.Unlock()

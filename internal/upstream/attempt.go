@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -50,6 +51,7 @@ type attempt struct {
 	limit    int64             // of a whole answer; 0: the client's limit
 	reader   Flusher           // of what was yielded; nil: none, or none that keeps anything
 	reported func(http.Header) // gets the header of each answer; may be nil
+	use      *keyUse           // of the credential that it is under way with
 
 	start          time.Time
 	headersBy      time.Duration // since start
@@ -170,6 +172,9 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 	)
 	for {
 		key := t.keys.pick(model, tried, now)
+		if key == nil && refusal == nil {
+			return nil, nil, noKeyInUse(a.ep)
+		}
 		if key == nil {
 			if f := fault.From(refusal); f.Kind == fault.RateLimited {
 				f.RetryAfter = dialect.ClampRetry(t.keys.soonest(model, now).Seconds())
@@ -181,6 +186,7 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 			t.keys.accept(key, model)
 			return answer, key, nil
 		}
+		a.note(key, fault.From(err))
 		refused, rest := t.keys.refuse(key, model, fault.From(err), now)
 		if !refused {
 			return nil, nil, err
@@ -198,7 +204,41 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 	}
 }
 
+// askWith sends the request with a credential, and counts that.
 func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
+	a.uses(key.use)
+	answer, err := a.askLane(t, key, req, call)
+	var f *fault.Error
+	if err != nil {
+		f = fault.From(err)
+	}
+	key.use.count(a.client.cfg.Now(), f)
+	return answer, err
+}
+
+// uses says which credential the attempt is under way with; nil: none any more.
+func (a *attempt) uses(k *keyUse) {
+	if a.use != nil {
+		a.use.running.Add(-1)
+	}
+	if a.use = k; k != nil {
+		k.running.Add(1)
+	}
+}
+
+// note keeps what the provider said when it refused a credential.
+func (a *attempt) note(key *credential, f *fault.Error) {
+	if !againstKey(f) {
+		return
+	}
+	said := *f
+	about := *f.Upstream
+	said.Upstream = &about
+	f = a.client.polish(a.ep, &said)
+	key.use.refused(a.client.cfg.Now(), f.Upstream.Status, string(cut([]byte(cmp.Or(f.Upstream.Words, f.Upstream.Raw, f.Public)), maxKeyWords)))
+}
+
+func (a *attempt) askLane(t *target, key *credential, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	l := &key.whole
 	if req.Stream && req.Chats() || call.Stream {
 		l = &key.stream
@@ -394,6 +434,7 @@ func (a *attempt) end() {
 // finish returns the attempt to the pool when neither the timer nor the end of a context can reach it any more.
 func (a *attempt) finish() {
 	a.x.Close()
+	a.uses(nil)
 	a.mu.Lock()
 	a.over = true
 	stopped := a.timer.Stop()

@@ -162,11 +162,7 @@ func (b *Batches) on(ctx context.Context, ep *catalog.Endpoint, t *target, tag s
 		return b.client.polish(ep, dialect.Unsupported(ep, "The provider of this model takes no batches by this wire."))
 	}
 	ask := &asking{client: b.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
-	for _, key := range t.keys.all {
-		if tag != "" && key.tag == tag {
-			ask.key = key
-		}
-	}
+	ask.key = t.keys.named(tag)
 	if err := do(ask, d); err != nil {
 		return b.client.polish(ep, err)
 	}

@@ -128,6 +128,7 @@ type Client struct {
 	cfg      Config
 	targets  sync.Map // catalog.Provider.Wire -> *target
 	owned    owned
+	uses     keyUses
 	making   sync.Mutex
 	groups   groups
 	names    *h1.Names

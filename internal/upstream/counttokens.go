@@ -33,6 +33,9 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 		return 0, cannotCount()
 	}
 	key := t.keys.pick(ep.UpstreamID, nil, c.cfg.Now)
+	if key == nil {
+		return 0, c.polish(ep, noKeyInUse(ep))
+	}
 	a := c.newAttempt(ctx, ep, texter, nil, false, t.group.standard)
 	a.limit = maxCountBytes
 	defer a.end()

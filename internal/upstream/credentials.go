@@ -22,7 +22,9 @@ const (
 // credential is one key of a provider with the data that is computed once for it.
 type credential struct {
 	whole, stream lane
-	tag           string      // distinguishes it from the provider's others
+	tag           string // distinguishes it from the provider's others
+	draining      bool   // it gets no new call
+	use           *keyUse
 	method        auth.Method // gives further header fields for each request; nil: those of the lanes are enough
 
 	// guarded by credentials.mu
@@ -49,16 +51,20 @@ type lane struct {
 
 // credentials are those of one provider. A provider with a single credential uses it even after refusals.
 type credentials struct {
-	all []*credential
-	mu  sync.Mutex // guards the changing fields of the credentials
+	all  []*credential // those in use before those that are draining
+	used int           // how many are in use
+	mu   sync.Mutex    // guards the changing fields of the credentials
 }
 
-func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps auth.Deps) (*credentials, error) {
+func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps auth.Deps, uses *keyUses) (*credentials, error) {
 	list := new(credentials)
-	for _, key := range keysOf(p) {
+	keys := keysOf(p)
+	list.used = len(keys)
+	for i, key := range append(keys, p.Draining...) {
 		keyed := *p
 		keyed.Key = key
-		c := &credential{tag: keyTag(key)}
+		c := &credential{tag: catalog.KeyTag(key), draining: i >= list.used}
+		c.use = uses.of(p, c.tag)
 		var err error
 		if c.method, err = methodOf(d, &keyed, deps); err != nil {
 			return nil, err
@@ -77,8 +83,33 @@ func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps au
 	return list, nil
 }
 
-// keysOf lists the keys of p; one empty key when it has none.
+// inherit takes over how credentials rest that a provider had before its declaration changed: a change of something else is no reason to ask a
+// key again that was refused.
+func (s *credentials) inherit(from *credentials) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	for _, c := range s.all {
+		for _, old := range from.all {
+			if old.tag != c.tag {
+				continue
+			}
+			c.rest = old.rest
+			for model, r := range old.models {
+				if c.models == nil {
+					c.models = map[string]*rest{}
+				}
+				copied := *r
+				c.models[model] = &copied
+			}
+		}
+	}
+}
+
+// keysOf lists the keys of p that are in use; one empty key when it has none.
 func keysOf(p *catalog.Provider) []string {
+	if p.Key == "" && len(p.Keys) == 0 && len(p.Draining) > 0 {
+		return nil
+	}
 	list := []string{p.Key}
 	for _, key := range p.Keys {
 		if !slices.Contains(list, key) {
@@ -119,9 +150,10 @@ func (l *lane) with(own http.Header, host string) (*lane, error) {
 }
 
 // pick returns the credential whose last refusal for a model is the longest ago, or that was never refused, leaving out those that were
-// tried. When all rest it is the one that is free first: no provider is given up without being asked. It is nil when one was tried already.
+// tried. When all rest it is the one that is free first: no provider is given up without being asked. It is nil when one was tried already, and
+// when none is in use.
 func (s *credentials) pick(model string, tried []*credential, now func() time.Time) *credential {
-	if len(s.all) == 1 && len(tried) == 0 {
+	if s.used == 1 && len(tried) == 0 {
 		return s.all[0]
 	}
 	s.mu.Lock()
@@ -129,7 +161,7 @@ func (s *credentials) pick(model string, tried []*credential, now func() time.Ti
 	at := now()
 	var best, soonest *credential
 	var longest, first time.Time
-	for _, c := range s.all {
+	for _, c := range s.all[:s.used] {
 		if slices.Contains(tried, c) {
 			continue
 		}
@@ -145,6 +177,23 @@ func (s *credentials) pick(model string, tried []*credential, now func() time.Ti
 		return soonest
 	}
 	return best
+}
+
+// named is the credential of a tag, which may be draining: what was begun with it goes on with it. It is nil without one.
+func (s *credentials) named(tag string) *credential {
+	for _, c := range s.all {
+		if tag != "" && c.tag == tag {
+			return c
+		}
+	}
+	return nil
+}
+
+// noKeyInUse is the failure of an attempt at a provider that has draining credentials only.
+func noKeyInUse(ep *catalog.Endpoint) *fault.Error {
+	f := fault.New(fault.ProviderUnavailable, "upstream.pick", "None of the provider's keys is in use.")
+	f.Next, f.Upstream = fault.NextEndpoint, &fault.Upstream{Provider: ep.Provider.Name}
+	return f
 }
 
 // resting returns when c was last refused for a model, and until when it rests. The lock is held.
@@ -164,7 +213,7 @@ func (c *credential) resting(model string) (refused, until time.Time) {
 // refuse lets c rest if f says that the refusal was about the credential, and reports whether it was: for the model, or for all where the
 // credential itself is unknown or several models are refused. begun is how long it rests if it did not rest before.
 func (s *credentials) refuse(c *credential, model string, f *fault.Error, now func() time.Time) (was bool, begun Rest) {
-	if len(s.all) == 1 || !againstKey(f) {
+	if s.used == 1 || !againstKey(f) {
 		return false, Rest{}
 	}
 	s.mu.Lock()
@@ -187,10 +236,15 @@ func (s *credentials) refuse(c *credential, model string, f *fault.Error, now fu
 			c.until = r.until // as long as the models, and not longer
 		}
 	}
+	_, until := c.resting(model)
+	if whole {
+		c.use.rests("", until)
+	} else {
+		c.use.rests(model, until)
+	}
 	if before.After(at) {
 		return true, Rest{}
 	}
-	_, until := c.resting(model)
 	return true, Rest{Model: model, Whole: whole, Status: f.Upstream.Status, For: until.Sub(at)}
 }
 
@@ -198,7 +252,9 @@ func (s *credentials) refuse(c *credential, model string, f *fault.Error, now fu
 func (r *rest) begin(f *fault.Error, at time.Time) {
 	r.refused, r.status = at, f.Upstream.Status
 	if f.Kind == fault.RateLimited {
-		r.until = at.Add(min(max(f.RetryAfter, time.Second), dialect.MaxRetryAfter))
+		if until := at.Add(min(max(f.RetryAfter, time.Second), dialect.MaxRetryAfter)); until.After(r.until) { // of calls at the same time the longest counts
+			r.until = until
+		}
 		return
 	}
 	r.ban = min(max(2*r.ban, firstBan), maxBan)
@@ -217,11 +273,14 @@ func (c *credential) refusals(at time.Time, status int) (n int) {
 
 // accept records that c works for a model.
 func (s *credentials) accept(c *credential, model string) {
-	if len(s.all) == 1 {
+	if s.used == 1 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !c.until.IsZero() || c.models[model] != nil {
+		c.use.rests("", time.Time{})
+	}
 	c.ban, c.until = 0, time.Time{}
 	if r := c.models[model]; r != nil {
 		r.ban, r.until = 0, time.Time{}
@@ -233,7 +292,7 @@ func (s *credentials) soonest(model string, now func() time.Time) time.Duration 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, least := now(), time.Duration(-1)
-	for _, c := range s.all {
+	for _, c := range s.all[:s.used] {
 		_, until := c.resting(model)
 		if d := max(until.Sub(at), 0); least < 0 || d < least {
 			least = d

@@ -58,6 +58,9 @@ func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
 	for _, key := range p.Keys {
 		hide(key)
 	}
+	for _, key := range p.Draining {
+		hide(key)
+	}
 	for _, v := range p.Headers {
 		hide(v)
 	}

@@ -50,6 +50,9 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 	if err != nil {
 		return nil, err
 	}
+	if old, ok := c.targets.Load(p.Wire()); ok {
+		t.keys.inherit(old.(*target).keys)
+	}
 	c.targets.Store(p.Wire(), t)
 	return t, nil
 }
@@ -66,7 +69,7 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	}
 	if err == nil {
 		t.host, t.base = base.Host, strings.TrimSuffix(base.EscapedPath(), "/")
-		t.keys, err = newCredentials(t.dialect, p, t.host, c.authDeps(p))
+		t.keys, err = newCredentials(t.dialect, p, t.host, c.authDeps(p), &c.uses)
 	}
 	if err == nil && p.CA != "" {
 		_, err = authorities(c.cfg.TLS, p.CA)

@@ -3,8 +3,6 @@ package upstream
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
 	"net/http"
 	"strings"
@@ -144,11 +142,7 @@ func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do 
 		return f.client.polish(ep, dialect.Unsupported(ep, "The provider of this model does not make videos by this wire."))
 	}
 	ask := &asking{client: f.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
-	for _, key := range t.keys.all {
-		if tag != "" && key.tag == tag {
-			ask.key = key
-		}
-	}
+	ask.key = t.keys.named(tag)
 	if err := do(ask, d); err != nil {
 		return f.client.polish(ep, err)
 	}
@@ -172,7 +166,7 @@ const tagMark = "\x1f"
 
 // signed is the provider's id of a job, with the tag of the credential that made it.
 func (k *asking) signed(id string) string {
-	if len(k.target.keys.all) == 1 || k.key == nil {
+	if len(k.target.keys.all) == 1 && !k.target.provider.Kept || k.key == nil {
 		return id
 	}
 	return k.key.tag + tagMark + id
@@ -194,17 +188,14 @@ func (k *asking) found(r video.Recovered) video.Recovered {
 	return r
 }
 
-// keyTag is a tag that identifies a key without revealing it.
-func keyTag(key string) string {
-	sum := sha256.Sum256([]byte(key))
-	return hex.EncodeToString(sum[:6])
-}
-
 // credentials returns the header fields that authenticate a request for path.
 func (k *asking) credentials(path string) (http.Header, error) {
 	key := k.key
 	if key == nil {
 		key = k.target.keys.pick(k.ep.UpstreamID, nil, k.client.cfg.Now)
+	}
+	if key == nil {
+		return nil, noKeyInUse(k.ep)
 	}
 	h := make(http.Header)
 	for name, values := range key.whole.header {

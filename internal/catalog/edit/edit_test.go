@@ -160,7 +160,7 @@ func TestCredentials(t *testing.T) {
 		t.Fatalf("with a credential: %+v", p)
 	}
 	row := s.store.state.Rows[0]
-	if row.Last4 != "1234" || strings.Contains(string(row.Sealed), "secret") {
+	if row.Last4() != "1234" || len(row.Keys) != 1 || strings.Contains(string(row.Keys[0].Sealed), "secret") {
 		t.Errorf("stored: %+v", row)
 	}
 	for _, e := range s.store.events {
@@ -169,7 +169,7 @@ func TestCredentials(t *testing.T) {
 		}
 	}
 	// moved to another row it does not open
-	stolen := edit.State{Rows: []edit.Row{{Kind: edit.Provider, ID: "hut", Sealed: row.Sealed}}}
+	stolen := edit.State{Rows: []edit.Row{{Kind: edit.Provider, ID: "hut", Keys: row.Keys}}}
 	if c := stolen.Credentials(s.world.ring, s.world.lookup)["hut"]; c.Err == nil {
 		t.Errorf("a moved secret opened: %+v", c)
 	}
@@ -183,7 +183,7 @@ func TestCredentials(t *testing.T) {
 	s.world.ring = ring
 
 	b = s.must(edit.Change{Kind: edit.Provider, ID: "quiet", Set: edit.Spec{"api_key_env": "THEIR_KEY"}})
-	if p := b.Snapshot.Providers["quiet"]; p == nil || p.Key != "sk-from-a-variable" || s.store.state.Rows[0].Sealed != nil {
+	if p := b.Snapshot.Providers["quiet"]; p == nil || p.Key != "sk-from-a-variable" || s.store.state.Rows[0].Keys != nil {
 		t.Errorf("with a variable: %+v", p)
 	}
 	b = s.must(edit.Change{Kind: edit.Provider, ID: "quiet", Set: edit.Spec{"api_key_env": "NOT_SET"}})

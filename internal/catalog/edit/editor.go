@@ -144,7 +144,7 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 		if err := c.holds(c.Kind, c.ID, s.Row(c.Kind, c.ID)); err != nil {
 			return nil, err
 		}
-		if commit, built, err = e.decide(s, &c); c.Dry {
+		if commit, built, err = e.decide(s, &c, by); c.Dry {
 			return nil, err
 		}
 		return commit, err
@@ -204,7 +204,7 @@ func (c *Commit) event() audit.Event {
 }
 
 // decide computes the effect of a change on a state, and the resulting catalog.
-func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
+func (e *Editor) decide(s *State, c *Change, by audit.Actor) (*Commit, *Built, error) {
 	before, beforeErr := e.builder.BuildCatalog(s, false)
 	row, err := e.row(s, before, c)
 	if err != nil {
@@ -214,7 +214,7 @@ func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
 	if c.Remove {
 		err = removable(s, c)
 	} else {
-		err = e.edit(row, c)
+		err = e.edit(row, c, by)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -271,8 +271,10 @@ func (r *Row) shown() Spec {
 	if out == nil {
 		out = Spec{}
 	}
-	if r.Sealed != nil {
-		out["api_key"] = "..." + r.Last4
+	for name, state := range map[string]KeyState{"api_key": KeyInUse, "draining_keys": KeyDraining, "keys_out": KeyOff} {
+		if keys := r.In(state); keys != nil {
+			out[name] = "..." + lasts(keys)
+		}
 	}
 	return out
 }
@@ -324,7 +326,7 @@ func (e *Editor) origin(b *Built, k Kind, id string) (Origin, string) {
 }
 
 // edit makes the change in the row.
-func (e *Editor) edit(row *Row, c *Change) error {
+func (e *Editor) edit(row *Row, c *Change, by audit.Actor) error {
 	if !c.Create {
 		for _, name := range identity {
 			_, set := c.Set[name]
@@ -340,12 +342,12 @@ func (e *Editor) edit(row *Row, c *Change) error {
 		}
 	}
 	if c.Key != nil {
-		if err := e.setKey(row, *c.Key, c.Set["api_key_env"] != ""); err != nil {
+		if err := e.setKey(row, *c.Key, c.Set["api_key_env"] != "", by); err != nil {
 			return err
 		}
 	}
 	if c.Set["api_key_env"] != "" {
-		row.Sealed, row.Last4 = nil, ""
+		row.Keys = nil
 	}
 	return nil
 }
@@ -372,41 +374,6 @@ func EndpointID(s Spec) string {
 	o := catalog.Offer{Provider: s["provider"], Model: s["model"], Region: s["region"], Tier: s["tier"], Variant: s["variant"]}
 	return o.EndpointID()
 }
-
-const maxKey = 16 << 10
-
-// setKey seals a credential into the row. It replaces an earlier variable name, but not one of the same change.
-func (e *Editor) setKey(row *Row, key string, named bool) error {
-	if row.Kind != Provider {
-		return unknownField(row.Kind, "api_key")
-	}
-	row.Sealed, row.Last4 = nil, ""
-	if key == "" {
-		return nil
-	}
-	if named {
-		return fault.Field("edit.Change", "api_key", "Give api_key or api_key_env, not both.")
-	}
-	file := strings.HasPrefix(strings.TrimSpace(key), "{") // a service account's key file, which is exchanged for tokens instead of being sent
-	if len(key) > maxKey || !file && strings.ContainsAny(key, "\r\n\x00 ") {
-		return fault.Field("edit.Change", "api_key", "api_key contains a space or a line break, or is too long.")
-	}
-	sealed, err := e.ring.Seal(key, sealedRow(row.ID), sealedColumn)
-	if err != nil {
-		f := *fault.From(err)
-		f.Param = "api_key"
-		return &f
-	}
-	delete(row.Spec, "api_key_env")
-	if row.Sealed = sealed; len(key) >= 12 {
-		row.Last4 = key[len(key)-4:]
-	}
-	return nil
-}
-
-const sealedColumn = "api_key"
-
-func sealedRow(id string) string { return string(Provider) + "/" + id }
 
 // removable refuses to take a provider away under its endpoints.
 func removable(s *State, c *Change) error {
@@ -474,20 +441,25 @@ func (s *State) Credentials(ring *seal.Ring, env func(string) (string, bool)) ma
 	out := map[string]Credential{}
 	for i := range s.Rows {
 		r := &s.Rows[i]
+		if r.Kind != Provider || r.Disabled() {
+			continue
+		}
+		c, given := r.credential(ring)
 		variable := r.Spec["api_key_env"]
 		switch {
-		case r.Kind != Provider || r.Disabled():
-		case r.Sealed != nil:
-			key, err := ring.Open(r.Sealed, sealedRow(r.ID), sealedColumn)
-			out[r.ID] = Credential{key, err}
+		case given:
 		case variable != "":
 			key, set := env(variable)
-			var err error
 			if !set || key == "" {
-				err = fault.Newf(fault.Invalid, "edit.Credentials", "the environment variable %s is not set", variable)
+				c.Err = fault.Newf(fault.Invalid, "edit.Credentials", "the environment variable %s is not set", variable)
 			}
-			out[r.ID] = Credential{key, err}
+			c.Key = key
+		case r.Keys == nil, r.Over && len(c.Draining) == 0: // what the environment has counts, if anything
+			continue
+		case len(c.Draining) == 0:
+			c.Err = fault.New(fault.Invalid, "edit.Credentials", "none of its keys is in use")
 		}
+		out[r.ID] = c
 	}
 	return out
 }
@@ -501,20 +473,29 @@ func (e *Editor) RotateSecrets(ctx context.Context, by audit.Actor) (int, error)
 	done := 0
 	for i := range s.Rows {
 		id := s.Rows[i].ID
-		if s.Rows[i].Kind != Provider || s.Rows[i].Sealed == nil {
+		if s.Rows[i].Kind != Provider || s.Rows[i].Keys == nil {
 			continue
 		}
-		changed := false
+		changed := 0
 		err := e.commit(ctx, func(s *State) (*Commit, error) {
 			old := s.Row(Provider, id)
-			if old == nil || old.Sealed == nil {
+			if old == nil {
 				return nil, nil
 			}
 			row := *old
-			var err error
-			row.Sealed, changed, err = e.ring.Rewrap(old.Sealed, sealedRow(id), sealedColumn)
-			if err != nil || !changed {
-				return nil, err
+			row.Keys, changed = slices.Clone(old.Keys), 0
+			for k := range row.Keys {
+				sealed, again, err := e.ring.Rewrap(row.Keys[k].Sealed, sealedRow(id), sealedColumn)
+				if err != nil {
+					return nil, err
+				}
+				if again {
+					row.Keys[k].Sealed = sealed
+					changed++
+				}
+			}
+			if changed == 0 {
+				return nil, nil
 			}
 			row.Version, row.UpdatedAt = s.Version+1, e.now().UTC().Truncate(time.Microsecond)
 			return &Commit{Entry: Entry{Kind: Provider, ID: id, Before: old.shown(), After: row.shown(), Action: audit.SecretRotated}, Row: &row}, nil
@@ -522,9 +503,7 @@ func (e *Editor) RotateSecrets(ctx context.Context, by audit.Actor) (int, error)
 		if err != nil {
 			return done, err
 		}
-		if changed {
-			done++
-		}
+		done += changed
 	}
 	return done, nil
 }

@@ -270,7 +270,8 @@ func (w *world) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
 	credentials := s.Credentials(w.ring, w.lookup)
 	if !serving {
 		for id, c := range credentials {
-			credentials[id] = edit.Credential{Key: c.Key}
+			c.Err = nil
+			credentials[id] = c
 		}
 	}
 	published := s.PricesAt(w.now)

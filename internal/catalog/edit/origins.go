@@ -18,7 +18,7 @@ func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row
 	refusal := func(elsewhere string) error {
 		return fault.Field("edit.Change", "api_key", "The key of the provider %q was not given for %s: give api_key or api_key_env in the same change.", c.ID, elsewhere)
 	}
-	if row.Sealed != nil || row.Spec["api_key_env"] != "" {
+	if row.Keys != nil || row.Spec["api_key_env"] != "" {
 		var known []string
 		if before != nil && before.Provider(c.ID) != nil {
 			known = before.Provider(c.ID).Provider.Origins()

@@ -2,7 +2,6 @@ package edit
 
 import (
 	"context"
-	"crypto/subtle"
 	"slices"
 	"strings"
 	"time"
@@ -71,7 +70,7 @@ func (e *Editor) Put(ctx context.Context, p Put, by audit.Actor) (built *Built, 
 			done = Created
 		}
 		var commit *Commit
-		if commit, built, err = e.decide(s, c); err != nil || p.Dry {
+		if commit, built, err = e.decide(s, c, by); err != nil || p.Dry {
 			return nil, err
 		}
 		return commit, nil
@@ -138,16 +137,16 @@ func (c *Change) keepIdentity() error {
 	return nil
 }
 
-// sameKey reports whether a row has the credential that a Put gives.
+// sameKey reports whether a row has the credential that a Put gives, alone or with others.
 func (e *Editor) sameKey(old *Row, key *string) bool {
 	if key == nil {
 		return true
 	}
-	if old == nil || old.Sealed == nil {
+	if old == nil || old.Keys == nil {
 		return *key == ""
 	}
-	has, err := e.ring.Open(old.Sealed, sealedRow(old.ID), sealedColumn)
-	return err == nil && subtle.ConstantTimeCompare([]byte(has), []byte(*key)) == 1
+	k := e.holding(old, *key)
+	return k != nil && k.State == KeyInUse
 }
 
 // Plain is a spec in which what means the same is written in the same way, for comparing two of them.

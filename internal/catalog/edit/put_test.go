@@ -35,7 +35,7 @@ func TestPutTwiceChangesOnce(t *testing.T) {
 	s.put(edit.Put{Kind: edit.Provider, ID: "hut", Set: hut}, edit.Unchanged) // the key stays
 	with.Key = new("sk-another-of-the-hut")
 	s.put(with, edit.Changed)
-	if row := s.store.state.Row(edit.Provider, "hut"); row.Last4 != "-hut" || row.Sealed == nil {
+	if row := s.store.state.Row(edit.Provider, "hut"); row.Last4() != "-hut" || len(row.Keys) != 1 {
 		t.Errorf("the row is %+v", row)
 	}
 	endpoint := edit.Put{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"provider": "hut", "model": "acme/tiny", "price_usd.prompt": "0.60", "price_usd.completion": "0.9",

@@ -18,10 +18,9 @@ type Row struct {
 	Kind      Kind
 	ID        string // of the provider, or of the endpoint: "provider/vendor/model[/region][/variant][/tier]"
 	Spec      Spec
-	Over      bool   // it overrides a built-in row, and means nothing without it
-	Sealed    []byte // the provider's credential, encrypted; nil without one
-	Last4     string // the credential's last characters, for people
-	Version   int64  // of the catalog, at which it was changed last
+	Over      bool  // it overrides a built-in row, and means nothing without it
+	Keys      []Key // the provider's credentials, the oldest first
+	Version   int64 // of the catalog, at which it was changed last
 	UpdatedAt time.Time
 }
 
@@ -78,20 +77,25 @@ type Base struct {
 	Env              outbound.Lookup    // variables that proxies of rows name; nil: none is set
 }
 
-// Credential is the key of a provider that its row names.
+// Credential is the keys of a provider that its row names.
 type Credential struct {
-	Key string
-	Err error // why it could not be built
+	Key      string            // "": none here, and what the environment has counts
+	Keys     []string          // further ones
+	Draining []string          // those that get no new calls
+	Tags     map[string]string // id of a key -> catalog.KeyTag
+	Err      error             // why it could not be built
+	failed   error             // why one of several could not be read
 }
 
 // ProviderView is a provider as administrators see it.
 type ProviderView struct {
 	catalog.Provider
-	Origin Origin
-	Where  string // in the configuration, "" elsewhere
-	On     bool   // it is enabled
-	Row    *Row   // nil: never changed
-	Reason string // why it is off although it was not disabled; ""
+	Origin  Origin
+	Where   string            // in the configuration, "" elsewhere
+	On      bool              // it is enabled
+	Row     *Row              // nil: never changed
+	Reason  string            // why it is off although it was not disabled; ""
+	KeyTags map[string]string // of the row's keys by their ids; see catalog.KeyTag
 }
 
 // EndpointView is an endpoint as administrators see it.
@@ -308,7 +312,14 @@ func (m *merger) lay(v *ProviderView) error {
 		}
 	}
 	if c, ok := m.credentials[v.ID]; ok {
-		if v.Key, v.Keys = c.Key, nil; c.Err != nil {
+		v.KeyTags, v.Draining, v.Kept = c.Tags, c.Draining, v.Row.Keys != nil
+		if c.Key != "" || c.Err != nil {
+			v.Key, v.Keys = c.Key, c.Keys
+		}
+		if c.failed != nil && c.Err == nil {
+			m.leave("a key of the provider %q is not used: %s", v.ID, reason(c.failed))
+		}
+		if c.Err != nil {
 			v.On = false
 			v.Reason = m.leave("the provider %q is off: %s", v.ID, reason(c.Err))
 		}

@@ -2,6 +2,7 @@
 package catalogdb
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -26,17 +27,41 @@ func New(db *sqldb.DB) *Catalog { return &Catalog{db} }
 
 var _ edit.Store = (*Catalog)(nil)
 
-var rows = sqldb.Map[edit.Row, struct {
+// row has, beside its keys, the newest one in use, or none: the version before this one reads and writes only that.
+type row struct {
+	edit.Row
+	Sealed []byte
+	Last4  string
+}
+
+var rows = sqldb.Map[row, struct {
 	Kind            edit.Kind
 	ID, Spec, Last4 string
 	Over            bool
 	Sealed          []byte `db:",null"`
 	Version         int64
 	UpdatedAt       time.Time
-}]("catalog_rows", sqldb.Encoded("spec", func(r *edit.Row) string { return string(appendSpec(nil, r.Spec)) }, func(r *edit.Row, spec string) error {
+}]("catalog_rows", sqldb.Encoded("spec", func(r *row) string { return string(appendSpec(nil, r.Spec)) }, func(r *row, spec string) error {
 	r.Spec = parseSpec(spec)
 	return nil
 }))
+
+// keyRow is a key with the provider that it belongs to.
+type keyRow struct {
+	Provider string
+	edit.Key
+}
+
+var keys = sqldb.Map[keyRow, struct {
+	Provider string
+	ID       string
+	Sealed   []byte
+	Last4    string
+	State    edit.KeyState
+	At       time.Time `db:"created_at"`
+	By       string    `db:"actor"`
+	Note     string
+}]("catalog_keys")
 
 var changes = sqldb.Map[edit.Entry, struct {
 	Version       int64
@@ -78,7 +103,11 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 			return err
 		}
 		found, err := q.QueryContext(ctx, rows.Select+`ORDER BY kind, id`)
-		if state.Rows, err = sqldb.Collect(found, err, rows.Scan); err != nil {
+		list, err := sqldb.Collect(found, err, rows.Scan)
+		if err != nil {
+			return err
+		}
+		if state.Rows, err = withKeys(ctx, q, list); err != nil {
 			return err
 		}
 		found, err = q.QueryContext(ctx, changes.Select+`WHERE kind = 'rate' ORDER BY version`)
@@ -97,6 +126,62 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 		return publishedPrices(ctx, q, &state.Prices)
 	})
 	return state, err
+}
+
+// withKeys puts keys into the rows of their providers. What the version before this one has written counts: one key in place of all, or none.
+func withKeys(ctx context.Context, q *sql.Tx, list []row) ([]edit.Row, error) {
+	found, err := q.QueryContext(ctx, keys.Select+`ORDER BY provider, created_at, id`)
+	all, err := sqldb.Collect(found, err, keys.Scan)
+	if err != nil {
+		return nil, err
+	}
+	of := map[string][]edit.Key{}
+	for i := range all {
+		of[all[i].Provider] = append(of[all[i].Provider], all[i].Key)
+	}
+	out := make([]edit.Row, 0, len(list))
+	for i := range list {
+		r := &list[i]
+		if r.Kind == edit.Provider {
+			r.Keys = of[r.ID]
+			used := r.In(edit.KeyInUse)
+			switch {
+			case r.Sealed == nil && used != nil:
+				r.Keys = nil
+			case r.Sealed != nil && !slices.ContainsFunc(used, func(k edit.Key) bool { return bytes.Equal(k.Sealed, r.Sealed) }):
+				r.Keys = []edit.Key{{ID: firstKey, Sealed: r.Sealed, Last4: r.Last4, State: edit.KeyInUse, At: r.UpdatedAt}}
+			}
+		}
+		out = append(out, r.Row)
+	}
+	return out, nil
+}
+
+// firstKey is the id of a key that was there before a provider could have several.
+const firstKey = "pkey_first"
+
+func stored(r *edit.Row) *row {
+	out := &row{Row: *r}
+	if used := r.In(edit.KeyInUse); used != nil {
+		out.Sealed, out.Last4 = used[len(used)-1].Sealed, used[len(used)-1].Last4
+	}
+	return out
+}
+
+// putKeys has a provider have the keys of its row, and no others.
+func putKeys(t *sqldb.Tx, c *edit.Commit) error {
+	if c.Kind != edit.Provider {
+		return nil
+	}
+	if _, err := t.Exec(`DELETE FROM catalog_keys WHERE provider = $1`, c.ID); err != nil || c.Row == nil {
+		return err
+	}
+	for i := range c.Row.Keys {
+		if err := keys.Insert(t, &keyRow{c.ID, c.Row.Keys[i]}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // publishedPrices reads which price list was published last, and the list.
@@ -151,7 +236,7 @@ func (s *Catalog) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Even
 		if err := changes.Insert(t, &c.Entry); err != nil {
 			return err
 		}
-		if err := putCatalogRow(t, &c); err != nil {
+		if err := errors.Join(putCatalogRow(t, &c), putKeys(t, &c)); err != nil {
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.Catalog, ""), auditdb.Record(t, e, c.At))
@@ -181,7 +266,7 @@ func putCatalogRow(t *sqldb.Tx, c *edit.Commit) error {
 		_, err := t.Exec(`DELETE FROM catalog_rows WHERE kind = $1 AND id = $2`, string(c.Kind), c.ID)
 		return err
 	}
-	_, err := rows.Put(t, r, `ON CONFLICT (kind, id) DO UPDATE SET `+rows.Excluded("kind", "id"))
+	_, err := rows.Put(t, stored(r), `ON CONFLICT (kind, id) DO UPDATE SET `+rows.Excluded("kind", "id"))
 	return err
 }
 

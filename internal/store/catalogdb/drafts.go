@@ -103,7 +103,7 @@ func scheduledDrafts(ctx context.Context, q *sql.Tx) ([]edit.Draft, error) {
 // putPublication stores the rows of a publication, and what has become of its draft.
 func putPublication(t *sqldb.Tx, c *edit.Commit) error {
 	for i := range c.Rows {
-		if _, err := rows.Put(t, &c.Rows[i], `ON CONFLICT (kind, id) DO UPDATE SET `+rows.Excluded("kind", "id")); err != nil {
+		if _, err := rows.Put(t, stored(&c.Rows[i]), `ON CONFLICT (kind, id) DO UPDATE SET `+rows.Excluded("kind", "id")); err != nil {
 			return err
 		}
 	}

@@ -74,11 +74,17 @@ func emptyCatalog(t *testing.T, s *store.Store) {
 }
 
 func catalogRoundTrip(t *testing.T, s *store.Store) {
-	provider := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hütte \"\\ \u2028", "base_url": "https://hut.example"}, Sealed: []byte{0, 1, 255}, Last4: "1234"}
+	provider := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hütte \"\\ \u2028", "base_url": "https://hut.example"}, Keys: []edit.Key{
+		{ID: "pkey_a", Sealed: []byte{0, 1, 255}, Last4: "1234", State: edit.KeyDraining, At: at, By: "operator", Note: "the old one"},
+		{ID: "pkey_b", Sealed: []byte{2}, State: edit.KeyInUse, At: at.Add(time.Second)},
+	}}
 	endpoint := edit.Row{Kind: edit.Endpoint, ID: "hut/acme/tiny", Spec: edit.Spec{}, Over: true}
 	commit(t, s, put(1, provider))
 	commit(t, s, put(2, endpoint))
-	provider.Spec, provider.Sealed = edit.Spec{"name": "Hut"}, nil
+	if diff := cmp.Diff(provider.Keys, catalogState(t, s).Rows[1].Keys); diff != "" {
+		t.Errorf("keys (-want +got):\n%s", diff)
+	}
+	provider.Spec, provider.Keys = edit.Spec{"name": "Hut"}, []edit.Key{{ID: "pkey_b", Sealed: []byte{3}, State: edit.KeyOff, At: at.Add(time.Second), Note: "again"}}
 	commit(t, s, put(3, provider))
 	provider.Version, provider.UpdatedAt = 3, at.Add(3*time.Second)
 	endpoint.Version, endpoint.UpdatedAt = 2, at.Add(2*time.Second)
@@ -91,6 +97,12 @@ func catalogRoundTrip(t *testing.T, s *store.Store) {
 	}
 	if n, err := audit.Verify(s.Accounts.AuditRows(t.Context())); n != 4 || err != nil {
 		t.Errorf("the audit chain has %d rows: %v", n, err)
+	}
+	commit(t, s, edit.Commit{Entry: edit.Entry{Version: 5, At: at, Actor: actor, Action: audit.CatalogRemoved, Kind: edit.Provider, ID: "hut", Before: edit.Spec{}}})
+	provider.Keys = nil
+	commit(t, s, put(6, provider))
+	if got := catalogState(t, s).Rows[0].Keys; got != nil {
+		t.Errorf("a provider that was removed has its keys again: %+v", got)
 	}
 }
 

@@ -92,6 +92,7 @@ var lives = map[string]retention{
 	"alert_messages":  {byNodes, "", "with their incidents"},
 
 	"catalog_rows":    {byOperators, "", "the operator who removes them"},
+	"catalog_keys":    {byOperators, "", "the operator who forgets them, or removes the provider"},
 	"catalog_changes": {byOperators, "", "never: charges name their version"},
 	"catalog_drafts":  {byOperators, "", "never: they say who changed which prices"},
 	"reconciliations": {byOperators, "", "the operator who deletes them"},

@@ -113,6 +113,10 @@ export const getAbsenceEffect = /* @__PURE__ */ query(
   '/api/admin/absences/{target}/effect',
 )
 export const listState = /* @__PURE__ */ query('listState', '/api/admin/state/{kind}')
+export const listAdminProviderKeys = /* @__PURE__ */ query(
+  'listAdminProviderKeys',
+  '/api/admin/providers/{id}/keys',
+)
 export const listAdminRates = /* @__PURE__ */ query('listAdminRates', '/api/admin/rates')
 export const listVouchers = /* @__PURE__ */ query('listVouchers', '/api/admin/vouchers')
 export const listAllPayments = /* @__PURE__ */ query('listAllPayments', '/api/admin/payments')

@@ -3624,6 +3624,51 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/providers/{id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the keys of a provider, with what they did within the last hour at all nodes
+         * @description Calls go to the oldest key in use. One that the provider refuses rests, and the next ones get its calls. A key of the environment is used while none here is in use.
+         */
+        get: operations["listAdminProviderKeys"];
+        put?: never;
+        /**
+         * Add a key beside those that a provider has, after one call with it
+         * @description A key that the provider refuses is not stored, unless `sure` is set. All nodes use a new one within 5 seconds.
+         */
+        post: operations["addAdminProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/providers/{id}/keys/{key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a key of a provider that is off */
+        delete: operations["forgetAdminProviderKey"];
+        options?: never;
+        head?: never;
+        /**
+         * Drain a key of a provider, take it out, or bring it back
+         * @description `draining`: no new call gets it; calls under way end, and videos and batches that were begun with it are still asked for with it. `off`: nothing gets it; calls that are running end. `in_use`: new calls get it again. The last one in use only goes with `sure`. All nodes follow within 5 seconds.
+         */
+        patch: operations["changeAdminProviderKey"];
+        trace?: never;
+    };
     "/api/admin/rates": {
         parameters: {
             query?: never;
@@ -6990,6 +7035,12 @@ export interface components {
         ActsInput: {
             month?: string | null;
         };
+        /** @description A new key of a provider, and how its first call went. */
+        AddedAdminKey: {
+            data: components["schemas"]["AdminProviderKey"];
+            /** @description Empty for a provider that serves no model yet */
+            tests: components["schemas"]["ProviderTest"][];
+        };
         Adjustment: {
             /** @description Id of the user */
             user?: string | null;
@@ -7414,6 +7465,41 @@ export interface components {
             next: string | null;
             /** @description When the period has no calls: the last day before its end that has some */
             last_day: string | null;
+        /** @description One of a provider's keys, and what it did at all nodes within the last hour. */
+        AdminProviderKey: {
+            /** @description Null: it is declared in the configuration or the environment, and cannot be changed here */
+            id: string | null;
+            /** @enum {string} */
+            state: "in_use" | "draining" | "off";
+            /** @enum {string} */
+            source: "database" | "variable" | "configuration";
+            /** @description Name of the variable, or position in the configuration */
+            where: string | null;
+            /** @description No other part is ever shown */
+            last4: string | null;
+            /** Format: date-time */
+            added_at: string | null;
+            added_by: string | null;
+            note: string | null;
+            /** @description Within the last hour */
+            calls: number;
+            /** @description Of them, other than 429 */
+            failed: number;
+            /** @description Of them, 429 */
+            limited: number;
+            /** @description Under way */
+            running: number;
+            /**
+             * Format: date-time
+             * @description It gets no calls until then, because the provider has refused it; null: it does not rest
+             */
+            resting_until: string | null;
+            /** @description The provider's id of the model that it rests for; null: for all */
+            resting_for: string | null;
+            /** @description The last one; null without any since the nodes started */
+            refusal: components["schemas"]["KeyRefusal"] | null;
+            /** @description Those that have used it */
+            nodes: components["schemas"]["KeyAtNode"][];
         };
         /** @description An act as operators see it. */
         AnyAct: {
@@ -7902,7 +7988,7 @@ export interface components {
             /** @description Client address of the change */
             from: string | null;
             /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "prices.schedule" | "prices.cancel" | "secret.rotate" | "service.drain" | "service.eject" | "service.return";
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "prices.schedule" | "prices.cancel" | "secret.rotate" | "catalog_key.add" | "catalog_key.drain" | "catalog_key.out" | "catalog_key.return" | "catalog_key.forget" | "service.drain" | "service.eject" | "service.return";
             /** @enum {string} */
             kind: "provider" | "endpoint" | "rate" | "prices" | "publication" | "absence";
             id: string | null;
@@ -8835,6 +8921,25 @@ export interface components {
         KeptEmail: {
             email: string;
         };
+        /** @description What a key did at one node. */
+        KeyAtNode: {
+            node: string;
+            /** @description Within the last hour */
+            calls: number;
+            /** @description Of them, other than 429 */
+            failed: number;
+            /** @description Of them, 429 */
+            limited: number;
+            /** @description Under way */
+            running: number;
+            /**
+             * Format: date-time
+             * @description It gets no calls until then, because the provider has refused it; null: it does not rest
+             */
+            resting_until: string | null;
+            /** @description The provider's id of the model that it rests for; null: for all */
+            resting_for: string | null;
+        };
         /** @description A key that was found by its text. */
         KeyFound: {
             id: string;
@@ -8871,6 +8976,14 @@ export interface components {
             tokens_per_minute?: number | null;
             rubles_per_minute?: components["schemas"]["Decimal"] | number;
             concurrent_calls?: number | null;
+        };
+        /** @description What a provider said against a key. */
+        KeyRefusal: {
+            /** Format: date-time */
+            at: string | null;
+            status: number;
+            /** @description Without secrets */
+            words: string;
         };
         /** @description How long the former text of a key works on. */
         KeyRotation: {
@@ -9182,6 +9295,12 @@ export interface components {
             /** @description What is wrong; or the day of the prices, or the version of the rate */
             detail: string | null;
         };
+        MovedProviderKey: {
+            /** @enum {string} */
+            state: "in_use" | "draining" | "off";
+            /** @description Although no key is left for new calls */
+            sure?: boolean;
+        };
         /** @description Money that moved for another reason than a call. */
         Movement: {
             transaction: number;
@@ -9222,6 +9341,12 @@ export interface components {
             /** @description Where the receipt goes; required when settings.email_required */
             email?: string | null;
             auto?: components["schemas"]["AutoTerms"] | null;
+        };
+        NewProviderKey: {
+            api_key: string;
+            note?: string | null;
+            /** @description Also one that the provider refuses now */
+            sure?: boolean;
         };
         NewTopUp: {
             /** @description Id of the user */
@@ -16864,7 +16989,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Id of the key
+                 * @description Of the provider
                  * @example pk_0123456789abcdefghijklmn
                  */
                 id: string;
@@ -16957,7 +17082,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description Id of the key
+                 * @description Of the provider
                  * @example pk_0123456789abcdefghijklmn
                  */
                 id: string;
@@ -22441,6 +22566,181 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAdminProviderKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys, those of the configuration and the environment first, then the oldest */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProviderKey"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    addAdminProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "api_key": "sk-example",
+                 *       "note": "project two"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewProviderKey"];
+            };
+        };
+        responses: {
+            /** @description The key, and how the call went */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AddedAdminKey"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    forgetAdminProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+                /** @description Id of the key */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted, and cannot be brought back */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeAdminProviderKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the provider */
+                id: string;
+                /** @description Id of the key */
+                key: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": "draining"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MovedProviderKey"];
+            };
+        };
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminProviderKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

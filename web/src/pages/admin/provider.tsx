@@ -9,15 +9,15 @@ import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice, Skeleton } from '../../ui/feedback'
-import { Field, Input } from '../../ui/field'
 import { State } from '../../ui/marks'
 import { Confirm } from '../../ui/overlay'
-import { Page, PageHead, Panel } from '../../ui/page'
+import { Page, PageHead } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
 import { renewAll, type Test } from './provider-data'
+import { Keys } from './provider-keys'
 import { Models } from './provider-models'
 import { Tests } from './provider-tests'
-import { keyOf, stateOf, type Provider } from './providers'
+import { stateOf, type Provider } from './providers'
 import { Rate } from './rate'
 import { TakeOut, useReturn } from './take-out'
 
@@ -108,25 +108,15 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
             {p.reason}
           </Notice>
         )}
-        <Panel title={t('key')} note={<span translate="no">{keyOf(p, t)}</span>}>
-          {locked ? (
-            <p className="text-ink2">{t('inFile', { where: p.where ?? '' })}</p>
-          ) : may ? (
-            <Paste p={p} onSaved={() => test.run()} testing={test.busy} />
-          ) : (
-            <p className="text-ink2">{t('onlyAdministrators')}</p>
-          )}
-          {p.key_missing && p.key_variables.length > 0 && (
-            <p className="pt-2 text-small text-ink3">
-              {t('variable', { names: p.key_variables.join(', ') })}
-            </p>
-          )}
-          {p.base_url && (
-            <p className="pt-3 text-small text-ink3" translate="no">
-              {p.base_url}
-            </p>
-          )}
-        </Panel>
+        <Keys p={p} may={may} locked={locked} onTested={setTests} />
+        {p.key_missing && p.key_variables.length > 0 && (
+          <p className="text-small text-ink3">{t('variable', { names: p.key_variables.join(', ') })}</p>
+        )}
+        {p.base_url && (
+          <p className="text-small text-ink3" translate="no">
+            {p.base_url}
+          </p>
+        )}
         {(test.busy || tests) && (
           <Tests p={p} tests={tests} may={may && !locked} onTrusted={() => test.run()} />
         )}
@@ -162,52 +152,5 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
         {t(p.origin === 'database' ? 'removeText' : 'forgetText')}
       </Confirm>
     </Page>
-  )
-}
-
-function Paste({ p, onSaved, testing }: { p: Provider; onSaved: () => void; testing: boolean }) {
-  const t = useT('providers')
-  const [key, setKey] = useState('')
-  const save = useAction(async () => {
-    await patch('/api/admin/providers/{id}', { path: { id: p.id }, body: { api_key: key.trim() } })
-    setKey('')
-    await renewAll()
-    onSaved()
-  })
-  const error = save.except('api_key')
-  return (
-    <form onSubmit={save.submit} noValidate className="flex flex-col gap-3">
-      <div className="flex flex-wrap gap-3">
-        <Field
-          className="min-w-0 flex-1 basis-80"
-          label={t(p.api_key ? 'pasteNew' : 'pasteKey')}
-          error={save.at('api_key')}
-          help={
-            <>
-              {t('keyHelp')} {p.api_key && t('keyReplaces')}
-            </>
-          }
-        >
-          <Input
-            type="password"
-            className="font-mono"
-            value={key}
-            onChange={(e) => setKey(e.target.value)}
-            autoComplete="off"
-            spellCheck={false}
-          />
-        </Field>
-        <Button
-          look="main"
-          type="submit"
-          className="self-start md:mt-[26px]"
-          disabled={key.trim() === ''}
-          busy={save.busy || testing}
-        >
-          {t('saveAndTest')}
-        </Button>
-      </div>
-      {error !== null && <ErrorBox error={error} />}
-    </form>
   )
 }
