@@ -45,6 +45,13 @@ type providerCmd struct {
 	Disable providerSwitchCmd `cmd:"" help:"Disable a provider."`
 	Enable  providerSwitchCmd `cmd:"" help:"Enable a disabled provider."`
 	Remove  providerSwitchCmd `cmd:"" help:"Remove a provider from the database; a built-in one is as before."`
+
+	Keys      providerKeysCmd    `cmd:"" help:"List the keys of a provider that the database has."`
+	AddKey    providerAddKeyCmd  `cmd:"" help:"Add a key beside those that a provider has."`
+	DrainKey  providerMoveKeyCmd `cmd:"" help:"Send no new call with a key; what was begun with it goes on."`
+	RemoveKey providerMoveKeyCmd `cmd:"" help:"Send nothing with a key any more. It can be brought back."`
+	ReturnKey providerMoveKeyCmd `cmd:"" help:"Use a key again that was drained or removed."`
+	ForgetKey providerMoveKeyCmd `cmd:"" help:"Delete a key that was removed."`
 }
 
 type endpointCmd struct {

@@ -174,8 +174,8 @@ type newProviderKey struct {
 
 // AddedAdminKey is a new key of a provider, and how its first call went.
 type AddedAdminKey struct {
-	Data  AdminProviderKey    `json:"data"`
-	Tests []ProviderTest `json:"tests"` // empty for a provider that serves no model yet
+	Data  AdminProviderKey `json:"data"`
+	Tests []ProviderTest   `json:"tests"` // empty for a provider that serves no model yet
 }
 
 func (o keyOperations) add(ctx context.Context, c *operation.Call, in *newProviderKey) (out AddedAdminKey, err error) {

@@ -7,6 +7,7 @@ import (
 	"weir/internal/adminapi"
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
+	"weir/internal/console"
 )
 
 // testProviderKey calls a provider of a catalog once with a key: the key is what is to be known, not each of the models.
@@ -41,4 +42,23 @@ func declaredKeys(v *edit.ProviderView) (list []adminapi.DeclaredKey) {
 		}
 	}
 	return nil
+}
+
+// KeyUses are what the nodes have reported of a provider's keys, by catalog.KeyTag, added up. Only nodes that share a database report.
+func (o *Admin) KeyUses(ctx context.Context, provider string) (map[string]console.KeyUse, error) {
+	all, err := o.Store.Nodes.AllServing(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]console.KeyUse{}
+	for i := range all {
+		for _, k := range readServing(all[i].What).node().Keys {
+			if k.Provider == provider {
+				sum := out[k.Tag]
+				sum.Calls, sum.Failed, sum.Limited, sum.Running = sum.Calls+k.Calls, sum.Failed+k.Failed, sum.Limited+k.Limited, sum.Running+k.Running
+				out[k.Tag] = sum
+			}
+		}
+	}
+	return out, nil
 }

@@ -106,6 +106,34 @@ func catalogRoundTrip(t *testing.T, s *store.Store) {
 	}
 }
 
+// OneKey checks what the version before this one writes while nodes are upgraded: it knows one key of a provider, beside its row. That counts.
+func OneKey(t *testing.T, r Raw) {
+	used := func(id string, sealed byte) edit.Key {
+		return edit.Key{ID: id, Sealed: []byte{sealed}, Last4: "1234", State: edit.KeyInUse, At: at}
+	}
+	keys := []edit.Key{used("pkey_a", 1), used("pkey_b", 2)}
+	keys[0].State = edit.KeyDraining
+	commit(t, r.Store, put(1, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{}, Keys: keys}))
+	if n, err := r.Count(`SELECT COUNT(*) FROM catalog_rows WHERE sealed = ` + r.Bytes("02") + ` AND last4 = '1234'`); n != 1 || err != nil {
+		t.Errorf("the version before finds no key: %v", err)
+	}
+	for _, tt := range []struct {
+		name, sealed string
+		want         []edit.Key
+	}{
+		{"nothing else", r.Bytes("02"), keys},
+		{"another key", r.Bytes("03"), []edit.Key{{ID: "pkey_first", Sealed: []byte{3}, Last4: "1234", State: edit.KeyInUse, At: at.Add(time.Second)}}},
+		{"none", "NULL", nil},
+	} {
+		if err := r.Exec(`UPDATE catalog_rows SET sealed = ` + tt.sealed); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(tt.want, catalogState(t, r.Store).Rows[0].Keys); diff != "" {
+			t.Errorf("after it wrote %s (-want +got):\n%s", tt.name, diff)
+		}
+	}
+}
+
 func setRate(version int64, spec edit.Spec) edit.Commit {
 	return edit.Commit{Entry: edit.Entry{Version: version, At: at, Actor: actor, Action: audit.RateSet, Kind: edit.Rate, After: spec}}
 }

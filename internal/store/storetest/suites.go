@@ -29,6 +29,7 @@ func Run(t *testing.T, e Engine) {
 		"Hints":                func(t *testing.T, _ Open) { Hints(t, e.Hints, e.Nodes(t, 2)) },
 		"Tampering":            func(t *testing.T, _ Open) { Tampering(t, e.Books) },
 		"Forgetting":           func(t *testing.T, _ Open) { Forgetting(t, e.Raw(t)) },
+		"OneKey":               func(t *testing.T, _ Open) { OneKey(t, e.Raw(t)) },
 		"ForgettingInTheChain": func(t *testing.T, _ Open) { ForgettingInTheChain(t, e.Raw(t)) },
 	} {
 		t.Run(name, func(t *testing.T) {

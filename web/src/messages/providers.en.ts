@@ -48,6 +48,7 @@ const messages = {
   keyReplaced: 'not used: a key below is',
   keyRests: 'rests until {time}',
   keyAge: 'Added',
+  keyActs: 'Change',
   keyCallsHead: 'Calls, 1 h',
   keyFailed: 'Failed',
   key_drain: 'Drain',

@@ -54,6 +54,7 @@ export default {
   keyReplaced: 'не используется: есть ключ ниже',
   keyRests: 'отдыхает до {time}',
   keyAge: 'Добавлен',
+  keyActs: 'Действие',
   keyCallsHead: 'Вызовы, 1 ч',
   keyFailed: 'Ошибки',
   key_drain: 'Освободить',

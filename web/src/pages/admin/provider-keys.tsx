@@ -210,7 +210,7 @@ function List({
         { key: 'limited', head: '429', align: 'end', from: 'md', cell: (k) => integer(k.limited) },
         {
           key: 'acts',
-          head: '',
+          head: t('keyActs'),
           align: 'end',
           cell: (k) => k.id && <Acts k={k} may={may} busy={busy} onAct={onAct} />,
         },
