@@ -239,12 +239,12 @@ func providerKeyRoutes(d Deps) []operation.Operation {
 		}, o.list),
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/providers/{id}/keys", ID: "addAdminProviderKey", Access: operation.Administration, Fresh: true, Asks: true, Status: 201, Tag: "administration",
-			Summary: "Add a key beside those that a provider has, after one call with it", Answer: "The key, and how the call went", Example: `{"api_key": "sk-example", "note": "project two"}`,
+			Summary: "Add a key beside those that a provider has, after one call with it", Answer: "The key, and how the call went", Example: `{"api_key": "sk-example-2", "note": "project two"}`,
 			Description: "A key that the provider refuses is not stored, unless `sure` is set. All nodes use a new one within 5 seconds.",
 		}, o.add),
 		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/admin/providers/{id}/keys/{key}", ID: "changeAdminProviderKey", Access: operation.Operating, Tag: "administration",
-			Summary: "Drain a key of a provider, take it out, or bring it back", Answer: "The key", Example: `{"state": "draining"}`,
+			Summary: "Drain a key of a provider, take it out, or bring it back", Answer: "The key", Example: `{"state": "off"}`,
 			Description: "`draining`: no new call gets it; calls under way end, and videos and batches that were begun with it are still asked for with it. `off`: nothing gets it; calls that are running end. `in_use`: new calls get it again. The last one in use only goes with `sure`. All nodes follow within 5 seconds.",
 		}, o.move),
 		operation.Of(operation.Operation{
