@@ -195,3 +195,40 @@ for (const { theme, language } of looks) {
     await small.done();
   });
 }
+
+test('an administrator sees as a person: whose page it is on each of them, nothing changes, and the way out', async () => {
+  const page = await open(b, weir, { path: `/admin/people/${lidia.id}`, signedIn: true });
+  const other = await page.context().newPage();
+  await other.goto(`${weir.url}/admin/people`);
+  await table(other, 'People').getByText('Лидия Ким').waitFor();
+  await page.getByRole('button', { name: 'See as this person' }).click();
+  const banner = page.getByRole('region', { name: 'Seen by an operator' });
+  await banner.getByText('You see what Лидия Ким sees.').waitFor();
+  for (const path of ['/keys', '/money', '/activity', '/calls', '/settings/profile', '/models', '/playground']) {
+    await page.goto(weir.url + path);
+    await banner.getByText('You see what Лидия Ким sees.').waitFor();
+    await fitsWidth(page);
+  }
+  // another tab of the same browser is not left with its owner's name over her figures
+  await search(other).fill('ким');
+  await other.getByRole('region', { name: 'Seen by an operator' }).waitFor();
+  await page.goto(`${weir.url}/keys`);
+  await table(page, 'Keys').getByText('laptop').waitFor();
+  await accessible(page);
+  const refused = page.waitForResponse((r) => r.url().endsWith('/api/v1/keys') && r.request().method() === 'POST');
+  await page.getByRole('button', { name: /New key|Create/ }).first().click();
+  await page.getByRole('dialog').getByLabel(/Name/).first().fill('stolen');
+  await page.getByRole('dialog').getByRole('button', { name: /Create|Make/ }).click();
+  assert.equal((await refused).status(), 403);
+  await page.getByText('Nothing can be changed or spent meanwhile').first().waitFor();
+  await page.keyboard.press('Escape');
+  await banner.getByRole('button', { name: 'End' }).click();
+  await page.waitForURL(`**/admin/people/${lidia.id}`);
+  await page.getByRole('heading', { name: 'Лидия Ким' }).waitFor();
+  assert.equal(await banner.count(), 0);
+  await page.goto(`${weir.url}/admin/audit?days=1`);
+  await page.getByText('Began to see as a person').first().waitFor();
+  await page.getByText('Stopped seeing as a person').first().waitFor();
+  await other.close();
+  await page.done();
+});

@@ -265,7 +265,7 @@ func calls(d Deps) []operation.Operation {
 			return getCall(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls/{id}/text", ID: "getCallText", Access: operation.AnyKey, Tag: "account", Answer: "The text",
+			Method: "GET", Path: "/api/calls/{id}/text", ID: "getCallText", Access: operation.AnyKey, Private: true, Tag: "account", Answer: "The text",
 			Summary: "What the model of a call was given, where it is stored",
 			Description: "Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The " +
 				"answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is " +

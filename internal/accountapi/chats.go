@@ -96,7 +96,7 @@ func daysOfChats(ctx context.Context, d Deps, c *operation.Call) (days int64, er
 func keptChats(m *chat.Manager) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/chats", ID: "listChats", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/chats", ID: "listChats", Access: operation.Management, Private: true, Tag: "pages",
 			Summary:     "The chats of the playground that the account keeps, the one that was changed last first, without their contents",
 			Description: "Chats stay in the browser unless the account has switched `chats` on (PUT /api/account/data).", Answer: "All of them; there are at most 100",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (ChatList, error) {
@@ -109,7 +109,7 @@ func keptChats(m *chat.Manager) []operation.Operation {
 			return list, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/chats/{id}", ID: "getChat", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/chats/{id}", ID: "getChat", Access: operation.Management, Private: true, Tag: "pages",
 			Summary: "A kept chat with its content", Answer: "The chat",
 		}, func(ctx context.Context, c *operation.Call, in *chatID) (out operation.Data[Chat], err error) {
 			found, err := m.Find(ctx, c.User, in.ID)
@@ -133,7 +133,7 @@ func keptChats(m *chat.Manager) []operation.Operation {
 			return operation.Data[Gone]{Data: Gone{Deleted: n}}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/chats.json", ID: "getChatsFile", Access: operation.Management, Tag: "pages", Media: "application/json",
+			Method: "GET", Path: "/api/chats.json", ID: "getChatsFile", Access: operation.Management, Private: true, Tag: "pages", Media: "application/json",
 			Summary: "All kept chats of the account with their contents, as a file", Answer: "An object whose member chats lists them, the one that was changed last first",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (f operation.File, err error) {
 			if err := c.Charge(2 * chat.MaxContent); err != nil { // one, and its copy in the file

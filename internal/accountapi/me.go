@@ -18,9 +18,16 @@ type Me struct {
 	Accounts []PersonAccount `json:"accounts"`
 	Operator bool            `json:"operator"` // operator or administrator
 	Session  *Session        `json:"session"`
+	Seeing   *Seeing         `json:"seeing"` // null, or: an operator looks at the interface as user sees it
 	Features Features        `json:"features"`
 	Locale   string          `json:"locale" enum:"en,ru"` // language of the person's profile, else of the browser
 	Theme    string          `json:"theme" enum:"light,dark,system"`
+}
+
+// Seeing is that an operator looks at the interface as another person sees it. Nothing can be changed meanwhile.
+type Seeing struct {
+	By    string    `json:"by"` // id of the operator
+	Until time.Time `json:"until"`
 }
 
 // Person is who is signed in.
@@ -87,6 +94,9 @@ func meOf(ctx context.Context, d Deps, c *operation.Call) (m Me, err error) {
 		s := sessionOf(c.Session, true, c.At)
 		m.Accounts = append(m.Accounts, PersonAccount{ID: p.ID, Name: p.Name, Kind: "person", Role: "owner"})
 		m.Operator, m.Session = p.Role != apikey.User, &s
+		if c.Session.Sees != "" {
+			m.Seeing = &Seeing{By: c.Session.User, Until: c.Session.SeesUntil}
+		}
 		m.Locale, m.Theme = cmp.Or(p.Language, m.Locale), cmp.Or(p.Theme, m.Theme)
 	}
 	c.NoStore()

@@ -60,6 +60,12 @@ func sessions(people *auth.Manager) []operation.Operation {
 			return Ended{n}, err
 		}),
 		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/auth/seeing", ID: "seeNoMore", Access: operation.SignedIn, Leaves: true, Status: 204, Tag: "sign-in",
+			Summary: "End looking at the interface as another person sees it", Answer: "You are yourself again; also where it had ended",
+		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.None, error) {
+			return operation.None{}, people.SeeNoMore(ctx, c.Session, c.Browser.Client())
+		}),
+		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/auth/sessions/{id}", ID: "endSession", Access: operation.SignedIn, Status: 204, Cookies: true, Tag: "sign-in",
 			Summary: "End one session", Answer: "It has ended",
 		}, func(ctx context.Context, c *operation.Call, in *sessionID) (none operation.None, err error) {

@@ -114,7 +114,7 @@ func signIns(d Deps) []operation.Operation {
 			return begun(ctx, d, c, s, err)
 		}),
 		operation.Of(form(operation.Operation{
-			Method: "POST", Path: "/api/auth/sign-out", ID: "signOut", Access: operation.Visiting, Status: 204, Cookies: true,
+			Method: "POST", Path: "/api/auth/sign-out", ID: "signOut", Access: operation.Visiting, Leaves: true, Status: 204, Cookies: true,
 			Summary: "End this browser's session", Answer: "The session has ended", Example: `{}`,
 		}), func(ctx context.Context, c *operation.Call, _ *operation.Empty) (none operation.None, err error) {
 			if err := leave(ctx, d.People, c); err != nil {

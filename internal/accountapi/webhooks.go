@@ -36,7 +36,7 @@ type NewWebhookSecret struct {
 func webhookSecrets(secrets WebhookSecrets) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/account/webhook-secret", ID: "getWebhookSecret", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/account/webhook-secret", ID: "getWebhookSecret", Access: operation.Management, Private: true, Tag: "account",
 			Summary: "The state of the secret that signs this user's events; needs a management key", Answer: "The state of the secret; null if there is none",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out WebhookSecretState, err error) {
 			if secrets == nil {

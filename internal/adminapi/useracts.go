@@ -121,6 +121,17 @@ func userActs(d accountapi.Deps) []operation.Operation {
 			return out, nil
 		}),
 		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/admin/users/{id}/see", ID: "seeAsUser", Access: operation.Operating, Fresh: true, Status: 204, Tag: "administration",
+			Summary: "Look at the interface as a person sees it; for operators, with a browser", Answer: "This session looks at the interface as the person",
+			Description: "It lasts 15 minutes, or until DELETE /api/auth/seeing. Everything that changes or spends something is refused meanwhile, and so is what is for the person alone: " +
+				"chats, texts of calls, files, secrets. Begin and end are in the audit. Administrators are looked at by administrators alone.",
+		}, func(ctx context.Context, c *operation.Call, in *userID) (none operation.None, err error) {
+			if c.Session == nil {
+				return none, fault.New(fault.PermissionDenied, "adminapi.see", "This is for people who are signed in with a browser.")
+			}
+			return none, d.People.See(ctx, c.Session, c.Person, in.ID, c.Browser.Client())
+		}),
+		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/admin/users/{id}", ID: "changeUserRole", Access: operation.Administration, Fresh: true, Status: 204, Tag: "administration",
 			Summary: "Change what a person may do", Answer: "The person has the role", Example: `{"role": "operator"}`,
 			Description: "It holds for sessions and management keys within 5 seconds. The last administrator stays one: the response is 409 then.",

@@ -32,10 +32,13 @@ const (
 	KeyCreated      = "key.create"
 	KeyChanged      = "key.change"
 	KeyRevoked      = "key.revoke"
+	KeyReset        = "key.reset_spending"
 	TopUp           = "topup"
 
 	SignedIn        = "sign_in"
 	SessionsEnded   = "session.end"
+	SeeingBegan     = "see_as.begin"
+	SeeingEnded     = "see_as.end"
 	LoginAdded      = "login.add"
 	PasswordSet     = "password.set"
 	PasswordRemoved = "password.remove"

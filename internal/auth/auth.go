@@ -42,6 +42,10 @@ type Session struct {
 	ExpiresAt time.Time // whatever its use
 	Address   string
 	Agent     string // the browser's User-Agent, at most 200 bytes
+
+	Sees      string    // id of the person as whom its operator looks at the interface, "" nobody
+	SeesSince time.Time // zero: nobody
+	SeesUntil time.Time // zero: nobody
 }
 
 // Fresh reports whether the person proved who they are short enough ago for what matters most: keys, secrets, roles.
@@ -133,6 +137,14 @@ type Store interface {
 	EndSession(ctx context.Context, user, id string, now time.Time, e audit.Event) error
 	// EndSessions ends all sessions of a user but the one with the hash keep, and returns how many there were.
 	EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (int, error)
+
+	// BeginSeeing has a session look at the interface as another person. It fails with fault.Conflict when the session does already, and with
+	// fault.NotFound when there is no such session.
+	BeginSeeing(ctx context.Context, n Seeing, e audit.Event) error
+	// EndSeeing ends that. It fails with fault.NotFound when it has ended.
+	EndSeeing(ctx context.Context, session string, now time.Time, e audit.Event) error
+	// SeeingOver lists at most n whose time is over, or whose session has ended.
+	SeeingOver(ctx context.Context, now time.Time, n int) ([]Seeing, error)
 
 	// AddMove adds a link to a new address and, if it has a hash, the one with which the present address undoes it; the user's earlier links
 	// to a new address end. It fails with fault.RateLimited when the user has asked for perUser of them that have not expired, whatever became

@@ -409,6 +409,9 @@ func (m *Manager) Lives(ctx context.Context, s *Session) error {
 	if err != nil {
 		return err
 	}
+	if now.Sees != s.Sees || s.Sees != "" && !m.moment().Before(now.SeesUntil) {
+		return ended("sees another")
+	}
 	return m.lives(&now, &p, m.moment())
 }
 
@@ -418,6 +421,11 @@ func ended(why string) error {
 
 // SignOut ends a session.
 func (m *Manager) SignOut(ctx context.Context, s *Session, c Client) error {
+	if s.Sees != "" {
+		if err := m.endSeeing(ctx, s, seenSignOut, c.Address); err != nil {
+			return err
+		}
+	}
 	return m.EndSession(ctx, s.User, s.ID, c)
 }
 
@@ -521,7 +529,12 @@ func (m *Manager) WebKey(ctx context.Context, p *Person) (string, error) {
 // Sweep deletes what has expired, at most n sessions and n tokens, and returns how many.
 func (m *Manager) Sweep(ctx context.Context, n int) (int, error) {
 	now := m.moment()
-	return m.store.SweepPeople(ctx, now, now.Add(-m.cfg.Idle), n)
+	gone, err := m.store.SweepPeople(ctx, now, now.Add(-m.cfg.Idle), n)
+	if err != nil {
+		return gone, err
+	}
+	seen, err := m.sweepSeeing(ctx, n)
+	return gone + seen, err
 }
 
 // linkError turns a link that does not work into an error that a person understands.

@@ -32,7 +32,7 @@ func (x *request) authorize() error {
 		return err
 	}
 	x.caller = caller
-	x.memory.Open(x.api.quotas.Bytes, caller.User)
+	x.memory.Open(x.api.quotas.Bytes, x.counted(caller))
 	switch {
 	case x.route.access == signedIn && x.session == nil:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route is for people who are signed in with a browser.")
@@ -47,10 +47,10 @@ func (x *request) authorize() error {
 	case x.route.access == inference:
 		return nil
 	}
-	if err := x.api.quotas.Call(x.at, caller.User); err != nil || !x.route.changes() {
+	if err := x.api.quotas.Call(x.at, x.counted(caller)); err != nil || !x.route.changes() {
 		return err
 	}
-	return x.api.quotas.Change(x.at, caller.User)
+	return x.api.quotas.Change(x.at, x.counted(caller))
 }
 
 // authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only
@@ -200,7 +200,7 @@ func (x *request) admitKnown() (bool, error) {
 		return false, nil //nolint:nilerr // whatever is wrong with the key, no key is needed
 	}
 	x.caller = caller
-	return true, x.api.quotas.Call(x.at, caller.User)
+	return true, x.api.quotas.Call(x.at, x.counted(caller))
 }
 
 // hasKey reports whether a request has something in a place for keys.

@@ -14,7 +14,7 @@ import (
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, private: o.Private, cookies: o.Cookies, leaves: o.Leaves, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)

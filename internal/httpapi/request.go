@@ -115,7 +115,11 @@ func (x *request) context() context.Context {
 		return x.r.Context()
 	}
 	if x.work.Context == nil {
-		x.work = limit.For(x.r.Context(), &x.caller.User)
+		user := &x.caller.User
+		if x.session != nil {
+			user = &x.session.User // as in counted
+		}
+		x.work = limit.For(x.r.Context(), user)
 	}
 	return &x.work
 }

@@ -37,6 +37,9 @@ type Route struct {
 	spooled  bool                   // the body goes to disk
 	asks     bool                   // it asks a provider though it reads no body
 	fresh    bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	private  bool                   // the answer is for the person alone
+	cookies  bool                   // a success sets a cookie or takes it away
+	leaves   bool                   // it is open to a session that looks at the interface as another person sees it, and ends that
 	from     func(netip.Addr) error // refuses other services by their addresses; only for notifying
 	envelope envelope               // of its errors
 	handle   func(*request) error
@@ -68,6 +71,12 @@ func (r *Route) rated() bool { return r.body != nil && (r.access == inference ||
 // changes reports whether requests may change something of an account, and so leave rows that stay. Administrators are trusted with that.
 func (r *Route) changes() bool {
 	return (r.access == management || r.access == signedIn) && r.Method != http.MethodGet
+}
+
+// shown reports whether an operator who looks at the interface as another person sees it gets the answer: the route changes nothing, asks no provider
+// and shows nothing that is for the person alone, as what models were sent and have answered.
+func (r *Route) shown() bool {
+	return r.Method == http.MethodGet && !r.asks && !r.private && !r.cookies && r.access != inference
 }
 
 // routeTable finds routes by path and method. It redirects nowhere and decodes a path once: what is not exactly a route is 404.

@@ -41,6 +41,9 @@ func (x *request) verifySession(token string) (*apikey.Caller, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.seeAs(&s, &p); err != nil {
+		return nil, err
+	}
 	if x.route != nil && x.route.fresh && !s.Fresh(x.at) {
 		return nil, auth.Stale("httpapi.session")
 	}
@@ -61,6 +64,47 @@ func (x *request) verifySession(token string) (*apikey.Caller, error) {
 		err = x.mayFrom(caller)
 	}
 	return caller, err
+}
+
+// SeesHeader names in a request the person as whom its page believes to look at the interface, and in an answer as whom its session does.
+const SeesHeader = "X-Weir-Sees"
+
+// seeAs has the caller be the person as whom the session looks at the interface, who changes nothing. A page that believes to be another one's is
+// refused: what is pressed in it was meant for that person, and would now happen to the operator's own account.
+func (x *request) seeAs(s *auth.Session, p *auth.Person) error {
+	seen, err := x.api.People.Seen(x.context(), s, p)
+	if err != nil {
+		return err
+	}
+	leaves := x.route != nil && x.route.leaves
+	if s.Sees != "" {
+		x.w.Header()[SeesHeader] = []string{s.Sees}
+	}
+	if believed := x.header(SeesHeader); believed != "" && believed != s.Sees && !leaves {
+		return refuseSeeing("ended", "This page shows what another person sees, and that has ended. Nothing was done. Load the page again.")
+	}
+	switch {
+	case seen == nil || leaves:
+		return nil
+	case x.route != nil && !x.route.shown():
+		return refuseSeeing("refused", "You look at this gateway as another person sees it: nothing can be changed or spent, and what is for that person alone is not shown. End it first.")
+	}
+	*p = *seen
+	return nil
+}
+
+func refuseSeeing(what, message string) error {
+	e := fault.New(fault.PermissionDenied, "httpapi.seeAs", message)
+	e.Details = map[string]any{"seeing": what}
+	return e
+}
+
+// counted is the user for whom a request of a caller is counted: an operator uses up nobody else's allowances.
+func (x *request) counted(c *apikey.Caller) string {
+	if x.session != nil {
+		return x.session.User
+	}
+	return c.User
 }
 
 // checkOrigin refuses requests that another site's page has made a browser send. A page of ours sends X-Weir, which others cannot without asking
@@ -132,7 +176,7 @@ func (x *request) admitVisitor() error {
 		return err
 	}
 	x.caller = caller
-	return x.api.quotas.Call(x.at, caller.User)
+	return x.api.quotas.Call(x.at, x.counted(caller))
 }
 
 // setSession gives the browser a session's cookie, or takes it away with "".

@@ -228,6 +228,7 @@ var staleMay = map[string]string{
 	"POST /api/auth/second-step":             "a passkey answers with it",
 	"POST /api/auth/email/confirm":           "the link in the mail is the proof; what asks for it needs a recent sign-in",
 	"PATCH /api/auth/passkeys/{id}":          "a name",
+	"DELETE /api/auth/seeing":                "it only ends access",
 	"DELETE /api/auth/sessions":              "it only ends access",
 	"DELETE /api/auth/sessions/{id}":         "it only ends access",
 	"DELETE /api/invitations/{id}":           "it only ends access",

@@ -48,6 +48,8 @@ type Operation struct {
 	ID      string // in the API's description, in camel case; unique
 	Access  Access
 	Fresh   bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	Private bool                   // its answer has a secret, or what a person has sent or received: operators who look as them do not get it
+	Leaves  bool                   // an operator who looks at the interface as another person sees it may use it: it ends that
 	Body    int64                  // largest body in bytes; 0: that of a small form
 	Form    rawjson.Limits         // of the body's JSON; zero: those of a small form
 	Asks    bool                   // it asks a provider though it reads no body, and is admitted as what reads one

@@ -264,10 +264,47 @@ var sessions = sqldb.Map[auth.Session, struct {
 // SessionBy is person.Store.SessionBy.
 func (s *People) SessionBy(ctx context.Context, hash string) (n auth.Session, p auth.Person, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		p, err = scanPerson(row, sessions.Into(&n)...)
+		var since, until int64
+		p, err = scanPerson(row, append(sessions.Into(&n), &n.Sees, &since, &until)...)
+		if n.Sees != "" {
+			n.SeesSince, n.SeesUntil = time.UnixMicro(since).UTC(), time.UnixMicro(until).UTC()
+		}
 		return err
-	}, `SELECT `+sessions.Of("s")+`, `+personColumns+` FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id WHERE s.hash = $1`, hash)
+	}, `SELECT `+sessions.Of("s")+`, COALESCE(v.user_id, ''), COALESCE(v.began_at, 0), COALESCE(v.until_at, 0), `+personColumns+`
+		FROM sessions s JOIN users u ON u.id = s.user_id LEFT JOIN logins l ON l.user_id = u.id LEFT JOIN seeing v ON v.session = s.hash WHERE s.hash = $1`, hash)
 	return n, p, noSession("store.SessionBy", err)
+}
+
+var seeing = sqldb.Map[auth.Seeing, struct {
+	Session string
+	By      string `db:"viewer"`
+	User    string `db:"user_id"`
+	BeganAt time.Time
+	Until   time.Time `db:"until_at"`
+}]("seeing")
+
+// BeginSeeing is person.Store.BeginSeeing.
+func (s *People) BeginSeeing(ctx context.Context, n auth.Seeing, e audit.Event) error {
+	const op = "store.BeginSeeing"
+	return auditdb.Write(ctx, s.db, e, n.BeganAt, func(t *sqldb.Tx) error {
+		var user string
+		if err := t.LockedRow(`SELECT user_id FROM sessions WHERE hash = $1`, n.Session).Scan(&user); err != nil {
+			return noSession(op, err)
+		}
+		return seeing.AddNew(t, op, "You look at the pages of a person already. End that first.", &n)
+	})
+}
+
+// EndSeeing is person.Store.EndSeeing.
+func (s *People) EndSeeing(ctx context.Context, session string, now time.Time, e audit.Event) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return noSession("store.EndSeeing", t.One(`DELETE FROM seeing WHERE session = $1`, session))
+	})
+}
+
+// SeeingOver is person.Store.SeeingOver.
+func (s *People) SeeingOver(ctx context.Context, now time.Time, n int) ([]auth.Seeing, error) {
+	return seeing.List(ctx, s.db, "store.SeeingOver", `WHERE until_at <= $1 OR NOT EXISTS (SELECT 1 FROM sessions s WHERE s.hash = seeing.session) ORDER BY session LIMIT $2`, now.UnixMicro(), n)
 }
 
 func noSession(op string, err error) error {

@@ -29,6 +29,7 @@ var lives = map[string]retention{
 	"audit":        {byUsers, "quota changes_per_day and the sign-ins of a day; the rest is bounded by money or by mails", "never: the chain is whole"},
 	"logins":       {byUsers, "one", withAccount},
 	"sessions":     {byUsers, "20", "auth.Sweep"},
+	"seeing":       {byOperators, "one for each session", "auth.Sweep"},
 	"tokens":       {byUsers, "some of each kind for a user, an address or a network", "auth.Sweep"},
 	"passkeys":     {byUsers, "20", withAccount},
 	"identities":   {byUsers, "20", withAccount},

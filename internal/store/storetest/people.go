@@ -38,6 +38,7 @@ func People(t *testing.T, open Open) {
 		"a used link changes nothing a second time":  usedLink,
 		"the key of the browser":                     webKey,
 		"a sweep of sessions and tokens":             peopleSweep,
+		"a session sees as another person":           seeing,
 		"passkeys":                                   passkeys,
 		"the last way to sign in stays":              lastWay,
 		"a required passkey stays":                   secondStep,
@@ -538,6 +539,43 @@ func peopleSweep(t *testing.T, s *store.Store) {
 	}
 	if _, err := s.People.TokenBy(t.Context(), auth.Reset, link.Hash, now); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func seeing(t *testing.T, s *store.Store) {
+	boss, u := mustPerson(t, s, "boss@example.org"), mustPerson(t, s, "anna@example.org")
+	one, two := mustSession(t, s, boss.ID, nil), mustSession(t, s, boss.ID, nil)
+	want := auth.Seeing{Session: one.Hash, By: boss.ID, User: u.ID, BeganAt: at, Until: at.Add(auth.SeeFor)}
+	ok(t, s.People.BeginSeeing(t.Context(), want, event(audit.SeeingBegan)))
+	wantKind(t, s.People.BeginSeeing(t.Context(), want, event(audit.SeeingBegan)), fault.Conflict)
+	none := want
+	none.Session = auth.SumOf("other")
+	wantKind(t, s.People.BeginSeeing(t.Context(), none, event(audit.SeeingBegan)), fault.NotFound)
+	over := func(now time.Time, want ...auth.Seeing) {
+		t.Helper()
+		got, err := s.People.SeeingOver(t.Context(), now, 10)
+		ok(t, err)
+		if d := cmp.Diff(append([]auth.Seeing{}, want...), got); d != "" {
+			t.Error(d)
+		}
+	}
+	for hash, sees := range map[string]string{one.Hash: u.ID, two.Hash: ""} {
+		got, p, err := s.People.SessionBy(t.Context(), hash)
+		ok(t, err)
+		if got.Sees != sees || p.ID != boss.ID || sees != "" && (got.SeesSince != at || got.SeesUntil != want.Until) {
+			t.Errorf("%+v of %s", got, p.ID)
+		}
+	}
+	over(want.Until.Add(-time.Microsecond))
+	over(want.Until, want)
+	ok(t, s.People.EndSession(t.Context(), boss.ID, one.ID, at, event(audit.SessionsEnded)))
+	over(at, want) // so that its end is in the audit, too
+	ok(t, s.People.EndSeeing(t.Context(), one.Hash, at, event(audit.SeeingEnded)))
+	wantKind(t, s.People.EndSeeing(t.Context(), one.Hash, at, event(audit.SeeingEnded)), fault.NotFound)
+	over(want.Until)
+	rows, err := s.Accounts.AuditFound(t.Context(), audit.Search{Action: "see_as.", Limit: 10})
+	if err != nil || len(rows) != 2 {
+		t.Errorf("%d lines of the audit, %v: what fails leaves none", len(rows), err)
 	}
 }
 

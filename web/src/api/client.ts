@@ -61,6 +61,14 @@ export function setGate(g: Gate | null): void {
   gate = g
 }
 
+/** As whom this page believes its session to see the interface: the id of a person, null for oneself. Doubt is called where the gateway says another. */
+let sees: string | null = null
+let doubt: (() => void) | null = null
+export function believe(who: string | null, otherwise: () => void): void {
+  sees = who
+  doubt = otherwise
+}
+
 export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(o.path?.[name] ?? ''))
   const query = new URLSearchParams()
@@ -78,6 +86,7 @@ export async function send(method: Method, path: string, o: Options = {}): Promi
     // Nothing of our own with a GET: an answer that the document has asked for serves only a request with the same headers.
     const headers: Record<string, string> = { ...o.headers }
     if (method !== 'get') headers['X-Weir'] = '1'
+    if (sees !== null && path !== '/api/me') headers['X-Weir-Sees'] = sees
     let body: BodyInit | undefined
     if (o.body instanceof FormData || o.body instanceof Blob) body = o.body
     else if (o.body !== undefined) {
@@ -97,8 +106,11 @@ export async function send(method: Method, path: string, o: Options = {}): Promi
       if (o.signal?.aborted) throw e
       throw new ApiError('offline', 'The gateway cannot be reached.', 0)
     }
+    const as = response.headers.get('x-weir-sees')
+    if (as !== null && as !== sees && path !== '/api/me') doubt?.()
     if (response.ok) return response
     const error = await failure(response)
+    if (error.metadata.seeing === 'ended') doubt?.()
     const why = error.metadata.sign_in === 'again' ? 'prove' : error.status === 401 ? 'expired' : null
     if (why && gate && !o.quiet && !o.signal?.aborted && (await gate(why))) continue
     throw error

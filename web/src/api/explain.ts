@@ -6,6 +6,8 @@ import { ApiError } from './client'
 export function explain(error: unknown): string {
   const t = translator('common')
   if (!(error instanceof ApiError)) return t('error_server')
+  if (typeof error.metadata.seeing === 'string')
+    return t.or(`error_seeing_${error.metadata.seeing}`, 'error_permission_denied')
   if (error.type === 'authentication' && !error.requestId) return t('error_signed_out')
   if (error.type === 'rate_limit_exceeded' && error.retryAfter)
     return t('error_rate_limit_wait', { time: duration(error.retryAfter * 1000) })

@@ -2034,6 +2034,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/auth/seeing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End looking at the interface as another person sees it */
+        delete: operations["seeNoMore"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/sessions/{id}": {
         parameters: {
             query?: never;
@@ -2918,6 +2935,26 @@ export interface paths {
          * @description The link goes to the person's address. Where this gateway sends no mail, an administrator gets it in the response, to hand it over. The present password works until a new one is chosen.
          */
         post: operations["sendPasswordLink"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/users/{id}/see": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Look at the interface as a person sees it; for operators, with a browser
+         * @description It lasts 15 minutes, or until DELETE /api/auth/seeing. Everything that changes or spends something is refused meanwhile, and so is what is for the person alone: chats, texts of calls, files, secrets. Begin and end are in the audit. Administrators are looked at by administrators alone.
+         */
+        post: operations["seeAsUser"];
         delete?: never;
         options?: never;
         head?: never;
@@ -9244,6 +9281,8 @@ export interface components {
             /** @description Operator or administrator */
             operator: boolean;
             session: components["schemas"]["Session"] | null;
+            /** @description Null, or: an operator looks at the interface as user sees it */
+            seeing: components["schemas"]["Seeing"] | null;
             features: components["schemas"]["Features"];
             /**
              * @description Language of the person's profile, else of the browser
@@ -11094,6 +11133,13 @@ export interface components {
         SecondStep: {
             /** @description The step of POST /api/auth/passkey/options and POST /api/auth/passkey */
             second_step: string;
+        };
+        /** @description That an operator looks at the interface as another person sees it. Nothing can be changed meanwhile. */
+        Seeing: {
+            /** @description Id of the operator */
+            by: string;
+            /** Format: date-time */
+            until: string;
         };
         /** @description Says that a mail was sent, or would have been. */
         Sent: {
@@ -18006,6 +18052,36 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    seeNoMore: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description You are yourself again; also where it had ended */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     endSession: {
         parameters: {
             query?: never;
@@ -20350,6 +20426,39 @@ export interface operations {
                         data: components["schemas"]["PasswordLink"];
                     };
                 };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    seeAsUser: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description This session looks at the interface as the person */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Error"];
             401: components["responses"]["Unauthorized"];

@@ -82,6 +82,8 @@ const messages = {
   'act_set_aside.post': 'Charge posted that was set aside',
   'act_set_aside.dismiss': 'Charge dismissed that was set aside',
   act_sign_in: 'Signed in',
+  'act_see_as.begin': 'Began to see as a person',
+  'act_see_as.end': 'Stopped seeing as a person',
   'act_session.end': 'Sessions ended',
   'act_login.add': 'Sign-in added',
   'act_password.set': 'Password set',

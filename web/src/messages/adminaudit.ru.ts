@@ -98,6 +98,8 @@ export default {
   'act_set_aside.post': 'Отложенное списание проведено',
   'act_set_aside.dismiss': 'Отложенное списание отклонено',
   act_sign_in: 'Вход',
+  'act_see_as.begin': 'Начат просмотр глазами человека',
+  'act_see_as.end': 'Закончен просмотр глазами человека',
   'act_session.end': 'Сеансы завершены',
   'act_login.add': 'Вход добавлен',
   'act_password.set': 'Пароль задан',

@@ -137,6 +137,13 @@ const messages = {
   error_authentication: 'The e-mail or the password is wrong.',
   error_signed_out: 'You are not signed in.',
   error_payment_required: 'The wallet or the key has no money left for this. Top up or raise the limit.',
+  seeing: 'Seen by an operator',
+  seeingWho: 'You see what {name} sees.',
+  seeingText: 'Nothing can be changed. It ends at {time} UTC.',
+  seeingEnd: 'End',
+  error_seeing_refused:
+    'You look at this gateway as another person sees it. Nothing can be changed or spent meanwhile, and what is for that person alone is not shown.',
+  error_seeing_ended: 'This page shows what another person sees, and that has ended. Nothing was done.',
   error_permission_denied: 'You may not do this. Ask the operator for the right.',
   error_not_found: 'There is nothing under this address, or it is not yours.',
   error_model_not_found: 'There is no model of this name here. Choose another.',

@@ -122,6 +122,7 @@ const messages = {
   takeDo: 'Take {amount}',
   refundDo: 'Refund',
   adjusted: 'Posted: {amount}',
+  see: 'See as this person',
   block: 'Block',
   unblock: 'Unblock',
   blockTitle: 'Block {name}?',

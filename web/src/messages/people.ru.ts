@@ -133,6 +133,7 @@ export default {
   takeDo: 'Списать {amount}',
   refundDo: 'Вернуть',
   adjusted: 'Проведено: {amount}',
+  see: 'Посмотреть его глазами',
   block: 'Заблокировать',
   unblock: 'Разблокировать',
   blockTitle: 'Заблокировать: {name}?',

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
 import { lazy, Suspense, useEffect, useRef, useState } from 'react'
-import { setGate } from '../api/client'
+import { believe, setGate } from '../api/client'
 import { useLive } from '../api/live'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
 import { time } from '../format'
@@ -21,6 +21,7 @@ import { initials, isAt, phone, side, top } from './nav'
 const PersonMenu = lazy(() => import('./menus').then((m) => ({ default: m.PersonMenu })))
 const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
 const Palette = lazy(() => import('./palette'))
+const Seeing = lazy(() => import('./seeing'))
 const Gate = lazy(() => import('./gate'))
 const Keys = lazy(async () => (await Promise.all([import('./keys'), loadMessages(['shortcuts'])]))[0])
 const mac = /Mac|iPhone|iPad/.test(navigator.userAgent)
@@ -50,6 +51,19 @@ export function Shell() {
     })
     return () => setGate(null)
   }, [])
+
+  // Whose pages these are must not change under them: what was read of one person would stand beside what belongs to another.
+  const seen = useRef<string | null | undefined>(undefined)
+  const sees = me && (me.seeing && me.user ? me.user.id : null)
+  useEffect(() => {
+    if (sees === undefined) return
+    if (seen.current !== undefined && seen.current !== sees) {
+      location.reload()
+      return
+    }
+    seen.current = sees
+    believe(sees, () => void queries.invalidateQueries({ queryKey: meQuery.queryKey }))
+  }, [sees])
 
   // The h1 gets the focus when another page came, so that people who hear the page know where they are.
   const before = useRef(path)
@@ -117,7 +131,12 @@ export function Shell() {
         {t('skip')}
       </a>
       <Offline />
-      <header className={bar.header}>
+      {me?.user && me.seeing && (
+        <Suspense fallback={null}>
+          <Seeing me={{ ...me, user: me.user, seeing: me.seeing }} />
+        </Suspense>
+      )}
+      <header className={me?.seeing ? bar.header.replace('sticky', '') : bar.header}>
         {loading && <span aria-hidden className="late absolute inset-x-0 -bottom-px h-px bg-accent" />}
         <Link to="/" className={bar.home}>
           <Logo />

@@ -22,6 +22,8 @@ export const acts = [
   'set_aside.dismiss',
   'sign_in',
   'session.end',
+  'see_as.begin',
+  'see_as.end',
   'login.add',
   'password.set',
   'password.remove',

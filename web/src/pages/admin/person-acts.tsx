@@ -26,6 +26,7 @@ export function useActs(p: Person): {
   block: () => void
   unblock: () => void
   end: () => void
+  see: () => void
   turn: (k: UserKey) => ReactNode
   busy: boolean
   windows: ReactNode
@@ -102,6 +103,11 @@ export function useActs(p: Person): {
     block: () => show({ kind: 'block' }),
     unblock: () => block(false),
     end: () => show({ kind: 'end' }),
+    see: () =>
+      act.run(async () => {
+        await post('/api/admin/users/{id}/see', { path })
+        location.assign('/')
+      }),
     turn: (k) =>
       k.disabled ? (
         <Button

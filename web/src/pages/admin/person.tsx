@@ -89,6 +89,11 @@ function Shown({ p }: { p: Shape }) {
           <div className="flex flex-wrap gap-2">
             {administrator && <Button onClick={() => acts.adjust()}>{t('adjust')}</Button>}
             {mayTouch && <Button onClick={acts.reset}>{t('reset')}</Button>}
+            {mayTouch && !p.blocked && me?.user?.id !== p.id && (
+              <Button icon="eye" busy={acts.busy} onClick={acts.see}>
+                {t('see')}
+              </Button>
+            )}
             {administrator && <Button onClick={acts.role}>{t('role')}</Button>}
             {mayTouch &&
               me?.user?.id !== p.id &&
