@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -87,11 +88,11 @@ func (m mortal) UpdatePayment(ctx context.Context, id string, now time.Time, f f
 	return p, errors.Join(err, m.t.act())
 }
 
-func (m mortal) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, e audit.Event) (payment.Refund, error) {
+func (m mortal) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, say func(*payment.Payment) (audit.Event, error)) (payment.Refund, error) {
 	if err := m.t.act(); err != nil {
 		return payment.Refund{}, err
 	}
-	f, err := m.Store.AddRefund(ctx, f, post, e)
+	f, err := m.Store.AddRefund(ctx, f, post, say)
 	return f, errors.Join(err, m.t.act())
 }
 
@@ -476,3 +477,52 @@ func TestRefundsOfPayments(t *testing.T) {
 }
 
 func second[T any](_ T, err error) error { return err }
+
+// Two administrators refund a payment that both saw whole: one of them does, and the other learns what was done.
+func TestRefundsOfTwoAdministrators(t *testing.T) {
+	t.Parallel()
+	x := openTill(t, tillStore(t))
+	ctx := t.Context()
+	p, err := x.make(500*money.Ruble, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.shop.Confirm(x.shop.Payments()[0].ID)
+	by := audit.Actor{Name: "test"}
+	if got, err := x.service.Check(ctx, p.ID, by); err != nil || got.State != payment.Succeeded {
+		t.Fatalf("checked: %v, %v", got, err)
+	}
+	var seen money.Nano
+	errs := make([]error, 2)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			_, errs[i] = x.service.GiveBack(ctx, payment.Give{Payment: p.ID, ID: fmt.Sprint("T-", i), Amount: 200 * money.Ruble, Seen: &seen, Reason: "asked for", Actor: by})
+		})
+	}
+	wg.Wait()
+	if a, b := errs[0] == nil, errs[1] == nil; a == b || !fault.Is(errors.Join(errs...), fault.Conflict) {
+		t.Errorf("%v, %v", errs[0], errs[1])
+	}
+	if got, err := x.store.Payments.PaymentByID(ctx, p.ID); err != nil || got.Refunded != 200*money.Ruble {
+		t.Errorf("%v, %v", got.Refunded, err)
+	}
+	rows, err := x.store.Accounts.AuditFound(ctx, audit.Search{Target: p.ID, Limit: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said []string
+	for _, r := range rows {
+		said = append(said, r.Action+": "+r.Before+" > "+r.After)
+	}
+	want := []string{
+		"payment.refund: 0 of 500 rubles refunded > 200 rubles as rfd_",
+		"payment.check: pending, 0 of 500 rubles paid, 0 refunded > succeeded, 500 of 500 rubles paid, 0 refunded", "payment.create:",
+	}
+	for i, w := range want {
+		if len(said) != len(want) || !strings.HasPrefix(said[i], w) {
+			t.Fatalf("%q", said)
+		}
+	}
+	x.check(t)
+}

@@ -59,6 +59,7 @@ const (
 	PaymentMade     = "payment.create"
 	PaymentCanceled = "payment.cancel"
 	PaymentProblem  = "payment.problem"
+	PaymentChecked  = "payment.check"
 	PaymentRefund   = "payment.refund"
 	RefundCanceled  = "payment.refund_cancel"
 	AutoTopUpSet    = "auto_top_up.set"

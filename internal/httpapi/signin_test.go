@@ -246,6 +246,7 @@ var staleMay = map[string]string{
 	"POST /api/provider-keys/{id}/test":      "it changes nothing",
 	"POST /api/admin/ledger/check":           "it only reads",
 	"DELETE /api/admin/ledger/check":         "it only ends what reads",
+	"POST /api/admin/payments/{id}/check":    "it only asks the provider, and believes it alone",
 	"POST /api/admin/users/find":             "it only reads; the key that it is asked for is in its body",
 	"POST /api/admin/providers/{id}/test":    "it changes nothing",
 	"POST /api/admin/audit/verify":           "it only reads",

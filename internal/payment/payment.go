@@ -36,6 +36,7 @@ type Payment struct {
 	Amount     money.Nano // that was asked for
 	Paid       money.Nano // that the provider confirmed and the wallet got; 0 before
 	Refunded   money.Nano // sum of the refunds that were not canceled
+	Refunding  time.Time  // when the oldest refund was made that has not ended; zero: there is none
 	URL        string     // where the payer confirms; "" none
 	// What the provider is asked with, which must not change between tries.
 	ReturnURL, Description, Email string
@@ -144,10 +145,15 @@ const (
 
 // Query asks for payments, newest first.
 type Query struct {
-	Account string // "": of all
-	Open    bool   // only those that have not ended, or have a problem
-	Before  string // id of the last payment of the page before; "" the first page
-	Limit   int
+	Account     string    // "": of all
+	Open        bool      // only those that have not ended, or have a problem
+	State       State     // "": any; Pending has those that are New, too
+	Provider    string    // "": any
+	Name        string    // id of a payment or of its refund, here or at the provider; "": any
+	From, Until time.Time // made in this time; zero: any
+	Hanging     time.Time // only those that hang at this moment; zero: any
+	Before      string    // id of the last payment of the page before; "" the first page
+	Limit       int
 }
 
 // Outcome is what a change of a payment or refund brings with it, in one transaction.
@@ -186,8 +192,9 @@ type Store interface {
 	ClaimPayment(ctx context.Context, id string, since, now time.Time) (bool, error)
 
 	// AddRefund adds a refund, posts its debit and returns it; repeated, it returns the refund of the same id. It fails with fault.Conflict
-	// when the id refunded something else, and with fault.Unprocessable when more would be refunded than was paid or than is available.
-	AddRefund(ctx context.Context, r Refund, post ledger.Posting, e audit.Event) (Refund, error)
+	// when the id refunded something else, and with fault.Unprocessable when more would be refunded than was paid or than is available. f
+	// gets the payment while no other transaction can change it, and may refuse.
+	AddRefund(ctx context.Context, r Refund, post ledger.Posting, f func(*Payment) (audit.Event, error)) (Refund, error)
 	// RefundByID and RefundOf fail with fault.NotFound.
 	RefundByID(ctx context.Context, id string) (Refund, error)
 	RefundOf(ctx context.Context, provider, providerID string) (Refund, error)

@@ -500,7 +500,8 @@ type Give struct {
 	ID        string     // names it: the same one refunds once; "" makes one
 	Amount    money.Nano // 0: all that is left
 	Reason    string
-	BelowZero bool // it may take more than is available in the wallet
+	BelowZero bool        // it may take more than is available in the wallet
+	Seen      *money.Nano // what the operator believes was refunded before; nil: whatever it is
 	Actor     audit.Actor
 }
 
@@ -558,8 +559,12 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 			return Refund{}, err
 		}
 	}
-	e := audit.Event{Actor: g.Actor, Action: audit.PaymentRefund, Target: p.ID, After: f.Amount.String() + " rubles as " + f.ID + ": " + f.Reason}
-	if f, err = s.store.AddRefund(ctx, f, post, e); err != nil {
+	if f, err = s.store.AddRefund(ctx, f, post, func(now *Payment) (audit.Event, error) {
+		if g.Seen != nil && *g.Seen != now.Refunded {
+			return audit.Event{}, fault.Newf(fault.Conflict, op, "Meanwhile another refund of this payment was made: %s of %s rubles are refunded now. Look again.", now.Refunded, now.Paid).Coded("refund_meanwhile", "refunded", now.Refunded, "paid", now.Paid)
+		}
+		return refundEvent(g.Actor, now, &f), nil
+	}); err != nil {
 		return Refund{}, err
 	}
 	done, err := s.pursue(ctx, f)
@@ -568,6 +573,51 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 		return f, nil
 	}
 	return done, nil
+}
+
+func refundEvent(by audit.Actor, p *Payment, f *Refund) audit.Event {
+	return audit.Event{Actor: by, Action: audit.PaymentRefund, Target: p.ID, Before: p.Refunded.String() + " of " + p.Paid.String() + " rubles refunded", After: f.Amount.String() + " rubles as " + f.ID + ": " + f.Reason}
+}
+
+// Check asks the provider of a payment, and of its refunds that have not ended, brings them to what it says, and returns the payment. It fails
+// with fault.NotFound, and with fault.ProviderUnavailable when the provider does not answer.
+func (s *Service) Check(ctx context.Context, id string, by audit.Actor) (Payment, error) {
+	before, err := s.store.PaymentByID(ctx, id)
+	if err != nil {
+		return before, err
+	}
+	if before.Provider != s.provider.Name() {
+		return before, fault.New(fault.Unprocessable, "payment.Check", "The payment was made with "+before.Provider+", which is not configured.")
+	}
+	if _, err := s.Look(ctx, before); err != nil {
+		return before, err
+	}
+	all, err := s.store.PaymentRefunds(ctx, id)
+	if err != nil {
+		return before, err
+	}
+	for i := range all {
+		if _, err := s.pursue(ctx, all[i]); err != nil {
+			return before, err
+		}
+	}
+	now := s.cfg.Now()
+	_, err = s.store.UpdatePayment(ctx, id, now, func(p *Payment, _ *Rule) (Outcome, error) {
+		return Outcome{Events: []audit.Event{{Actor: by, Action: audit.PaymentChecked, Target: id, Before: before.words(), After: p.words()}}}, nil
+	})
+	if err != nil {
+		return before, err
+	}
+	return s.store.PaymentByID(ctx, id)
+}
+
+// words is how far a payment is, for the audit log.
+func (p *Payment) words() string {
+	text := string(p.State) + ", " + p.Paid.String() + " of " + p.Amount.String() + " rubles paid, " + p.Refunded.String() + " refunded"
+	if p.Problem != "" {
+		text += "; " + p.Problem
+	}
+	return text
 }
 
 func plainID(id string) bool {
@@ -698,7 +748,7 @@ func (s *Service) adopt(ctx context.Context, p *Payment, x RemoteRefund) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.store.AddRefund(ctx, f, post, audit.Event{Actor: by, Action: audit.PaymentRefund, Target: p.ID, After: x.Amount.String() + " rubles as " + f.ID + ": " + f.Reason})
+	_, err = s.store.AddRefund(ctx, f, post, func(now *Payment) (audit.Event, error) { return refundEvent(by, now, &f), nil })
 	return err
 }
 

@@ -169,6 +169,40 @@ func cancelRefund(f *Refund, p *Payment, why string, now time.Time) (Outcome, er
 	return Outcome{Post: &post, Events: []audit.Event{{Actor: by, Action: audit.RefundCanceled, Target: f.ID, After: f.Failure}}}, err
 }
 
+// Hang is why a payment needs a person.
+type Hang string
+
+// The reasons.
+const (
+	HasProblem  Hang = "problem"    // the provider confirms money that is not credited
+	Unanswered  Hang = "unanswered" // the provider has not said whether it made the payment
+	WaitsLong   Hang = "waits_long" // the provider neither confirms nor cancels it
+	RefundWaits Hang = "refund_waits"
+)
+
+// How old something is that hangs. A payer has an hour at the provider, so a payment that waits for longer waits for something else.
+const (
+	SilentAfter  = 10 * time.Minute
+	WaitingAfter = 2 * time.Hour
+	RefundsAfter = time.Hour
+)
+
+// Hangs is why a payment needs a person; "" that it needs none.
+func (p *Payment) Hangs(now time.Time) Hang {
+	age := now.Sub(p.CreatedAt)
+	switch {
+	case p.Problem != "" && p.State != Succeeded:
+		return HasProblem
+	case p.State == New && age > SilentAfter:
+		return Unanswered
+	case p.State == Pending && age > WaitingAfter:
+		return WaitsLong
+	case !p.Refunding.IsZero() && now.Sub(p.Refunding) > RefundsAfter:
+		return RefundWaits
+	}
+	return ""
+}
+
 // How long until the provider is asked again of something of that age.
 const mostPause = 6 * time.Hour
 

@@ -8,6 +8,7 @@ export const pages = [
   { name: 'admin-jobs', path: '/admin/jobs', signedIn: true },
   { name: 'admin-ledger', path: '/admin/ledger', signedIn: true },
   { name: 'admin-vouchers', path: '/admin/vouchers', signedIn: true },
+  { name: 'admin-payments', path: '/admin/payments', signedIn: true },
   { name: 'admin-endpoints', path: '/admin/endpoints', signedIn: true },
   { name: 'admin-catalog', path: '/admin/catalog', signedIn: true },
   { name: 'admin-settings', path: '/admin/settings', signedIn: true },

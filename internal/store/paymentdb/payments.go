@@ -39,9 +39,10 @@ var payments = sqldb.Map[payment.Payment, struct {
 	Save, Auto                                                                                              bool
 	Tries                                                                                                   int64
 	CreatedAt, UpdatedAt                                                                                    time.Time
-	EndedAt, DueAt                                                                                          time.Time `db:",null"`
+	EndedAt, DueAt, Refunding                                                                               time.Time `db:",null"`
 }]("payments", sqldb.Computed[payment.Payment]("refunded",
-	`(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`))
+	`(SELECT CAST(COALESCE(SUM(f.amount), 0) AS BIGINT) FROM payment_refunds f WHERE f.payment = payments.id AND f.state <> 'canceled')`),
+	sqldb.Computed[payment.Payment]("refunding", `(SELECT MIN(f.created_at) FROM payment_refunds f WHERE f.payment = payments.id AND f.state IN ('new', 'pending'))`))
 
 var refunds = sqldb.Map[payment.Refund, struct {
 	ID, Payment, Account, Reason, Failure, Actor string
@@ -138,7 +139,7 @@ func (s *Payments) PaymentOf(ctx context.Context, provider, providerID string) (
 
 // Payments is payment.Store.Payments.
 func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Payment, error) {
-	at, id := int64(1)<<62, ""
+	var c sqldb.Conditions
 	if q.Before != "" {
 		last, err := s.PaymentByID(ctx, q.Before)
 		if err == nil && q.Account != "" && last.Account != q.Account {
@@ -147,18 +148,42 @@ func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Pay
 		if err != nil {
 			return nil, err
 		}
-		at, id = last.CreatedAt.UnixMicro(), last.ID
+		at := last.CreatedAt.UnixMicro()
+		c.Add("created_at <= ? AND NOT (created_at = ? AND id >= ?)", at, at, last.ID)
 	}
-	where := `WHERE (created_at < $1 OR created_at = $1 AND id < $2)`
+	wanted(&c, &q)
+	c.Args = append(c.Args, q.Limit)
+	return payments.List(ctx, s.db, "store.Payments", c.Where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
+}
+
+// wanted adds what a query asks for.
+func wanted(c *sqldb.Conditions, q *payment.Query) {
+	c.Equal("account", q.Account)
+	c.Equal("provider", q.Provider)
 	if q.Open {
-		where += ` AND (state IN ('new', 'pending') OR problem <> '')`
+		c.Add("(state IN ('new', 'pending') OR problem <> '')")
 	}
-	args := []any{at, id, q.Limit}
-	if q.Account != "" {
-		where += ` AND account = $4`
-		args = append(args, q.Account)
+	switch q.State {
+	case "":
+	case payment.New, payment.Pending:
+		c.Add("state IN ('new', 'pending')")
+	case payment.Succeeded, payment.Canceled:
+		c.Add("state = ?", string(q.State))
 	}
-	return payments.List(ctx, s.db, "store.Payments", where+` ORDER BY created_at DESC, id DESC LIMIT $3`, args...)
+	if q.Name != "" {
+		c.Add("(id = ? OR provider_id = ? OR id IN (SELECT f.payment FROM payment_refunds f WHERE f.id = ? OR f.provider_id = ?))", q.Name, q.Name, q.Name, q.Name)
+	}
+	if !q.From.IsZero() {
+		c.Add("created_at >= ?", q.From.UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		c.Add("created_at < ?", q.Until.UnixMicro())
+	}
+	if at := q.Hanging; !at.IsZero() { // as payment.Payment.Hangs says
+		ago := func(d time.Duration) int64 { return at.Add(-d).UnixMicro() }
+		c.Add(`(problem <> '' AND state <> 'succeeded' OR state = 'new' AND created_at < ? OR state = 'pending' AND created_at < ?
+			OR id IN (SELECT f.payment FROM payment_refunds f WHERE f.state IN ('new', 'pending') AND f.created_at < ?))`, ago(payment.SilentAfter), ago(payment.WaitingAfter), ago(payment.RefundsAfter))
+	}
 }
 
 // Unanswered is payment.Store.Unanswered.
@@ -264,7 +289,7 @@ func (s *Payments) ClaimPayment(ctx context.Context, id string, since, now time.
 }
 
 // AddRefund is payment.Store.AddRefund.
-func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, e audit.Event) (done payment.Refund, err error) {
+func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.Posting, say func(*payment.Payment) (audit.Event, error)) (done payment.Refund, err error) {
 	p, err := s.PaymentByID(ctx, f.Payment)
 	if err != nil {
 		return done, err
@@ -285,6 +310,10 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 		}
 		if now.State != payment.Succeeded || f.Amount > now.Paid-now.Refunded {
 			return ledgerdb.Unfit("amount", "Only %s rubles of the payment of %s are left to refund.", now.Paid-now.Refunded, now.Paid)
+		}
+		e, err := say(&now)
+		if err != nil {
+			return err
 		}
 		if err := refunds.Insert(t, &f, "provider", p.Provider); err != nil {
 			return err

@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -24,6 +25,7 @@ func Payments(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *store.Store){
 		"a payment comes back as stored":     paymentRoundTrip,
 		"a list in pages":                    paymentPages,
+		"a list by what is asked":            paymentQueries,
 		"open payments are bounded":          paymentBound,
 		"credited once, by many at once":     paymentRace,
 		"an id of the provider is one's":     paymentIDs,
@@ -182,6 +184,61 @@ func paymentPages(t *testing.T, s *store.Store) {
 	}
 }
 
+func payRefund(*payment.Payment) (audit.Event, error) { return payEvent, nil }
+
+func paymentQueries(t *testing.T, s *store.Store) {
+	u, other := payer(t, s), payer(t, s)
+	add := func(u account.User, id string, age time.Duration, change func(*payment.Payment)) {
+		p := paymentOf(u, id)
+		p.CreatedAt = payAt.Add(-age)
+		change(&p)
+		addPayment(t, s, p)
+	}
+	add(u, "pay_fresh", time.Minute, func(*payment.Payment) {})
+	add(u, "pay_silent", time.Hour, func(p *payment.Payment) { p.ProviderID, p.State = "", payment.New })
+	add(u, "pay_long", 3*time.Hour, func(p *payment.Payment) { p.ProviderID, p.State = "shop-long", payment.Pending })
+	add(other, "pay_odd", 4*time.Hour, func(p *payment.Payment) { p.State, p.Problem, p.Provider = payment.Canceled, "of euros", "elsewhere" })
+	p := paid(t, s, other, "pay_back")
+	f, post := refundOf(p, "rfd_slow", 100*money.Ruble)
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payRefund); err != nil {
+		t.Fatal(err)
+	}
+	later := payAt.Add(payment.RefundsAfter + time.Second)
+	for _, x := range []struct {
+		name string
+		q    payment.Query
+		want string
+	}{
+		{"pending has those that are new", payment.Query{State: payment.Pending, Account: u.ID}, "pay_fresh pay_silent pay_long"},
+		{"succeeded", payment.Query{State: payment.Succeeded}, "pay_back"},
+		{"canceled", payment.Query{State: payment.Canceled}, "pay_odd"},
+		{"of a provider", payment.Query{Provider: "elsewhere"}, "pay_odd"},
+		{"by id", payment.Query{Name: "pay_long"}, "pay_long"},
+		{"by the provider's id", payment.Query{Name: "shop-long"}, "pay_long"},
+		{"by the refund", payment.Query{Name: "rfd_slow"}, "pay_back"},
+		{"by nothing known", payment.Query{Name: "pay_lon"}, ""},
+		{"in a time", payment.Query{From: payAt.Add(-3 * time.Hour), Until: payAt.Add(-time.Minute)}, "pay_silent pay_long"},
+		{"that hang", payment.Query{Hanging: payAt}, "pay_silent pay_long pay_odd"},
+		{"that hang later", payment.Query{Hanging: later, Account: other.ID}, "pay_back pay_odd"},
+	} {
+		x.q.Limit = 9
+		all, err := s.Payments.Payments(t.Context(), x.q)
+		if err != nil {
+			t.Fatal(x.name, err)
+		}
+		var ids []string
+		for i := range all {
+			ids = append(ids, all[i].ID)
+			if hangs := all[i].Hangs(x.q.Hanging) != ""; !x.q.Hanging.IsZero() && !hangs {
+				t.Errorf("%s: %s hangs in the store alone", x.name, all[i].ID)
+			}
+		}
+		if got := strings.Join(ids, " "); got != x.want {
+			t.Errorf("%s: %q, not %q", x.name, got, x.want)
+		}
+	}
+}
+
 func paymentBound(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	var wg sync.WaitGroup
@@ -304,7 +361,7 @@ func refundBound(t *testing.T, s *store.Store) {
 	for i := range errs {
 		wg.Go(func() {
 			f, post := refundOf(p, fmt.Sprint("rfd_", i), 200*money.Ruble)
-			_, errs[i] = s.Payments.AddRefund(t.Context(), f, post, payEvent)
+			_, errs[i] = s.Payments.AddRefund(t.Context(), f, post, payRefund)
 		})
 	}
 	wg.Wait()
@@ -326,7 +383,7 @@ func refundBound(t *testing.T, s *store.Store) {
 	addPayment(t, s, paymentOf(u, "pay_3"))
 	open := paymentOf(u, "pay_3")
 	f, post := refundOf(open, "rfd_open", money.Ruble)
-	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Unprocessable) {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payRefund); !fault.Is(err, fault.Unprocessable) {
 		t.Errorf("a refund of what was not paid: %v", err)
 	}
 }
@@ -336,14 +393,14 @@ func refundTwice(t *testing.T, s *store.Store) {
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 100*money.Ruble)
 	for range 2 {
-		got, err := s.Payments.AddRefund(t.Context(), f, post, payEvent)
+		got, err := s.Payments.AddRefund(t.Context(), f, post, payRefund)
 		if d := cmp.Diff(f, got); d != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, d)
 		}
 	}
 	wantBalance(t, s, u, 400*money.Ruble)
 	f.Amount++
-	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payRefund); !fault.Is(err, fault.Conflict) {
 		t.Errorf("another amount: %v", err)
 	}
 }
@@ -352,7 +409,7 @@ func refundCanceled(t *testing.T, s *store.Store) {
 	u := payer(t, s)
 	p := paid(t, s, u, "pay_1")
 	f, post := refundOf(p, "rfd_1", 500*money.Ruble)
-	if _, err := s.Payments.AddRefund(t.Context(), f, post, payEvent); err != nil {
+	if _, err := s.Payments.AddRefund(t.Context(), f, post, payRefund); err != nil {
 		t.Fatal(err)
 	}
 	wantBalance(t, s, u, 0)

@@ -120,6 +120,7 @@ export const listAdminProviderKeys = /* @__PURE__ */ query(
 export const listAdminRates = /* @__PURE__ */ query('listAdminRates', '/api/admin/rates')
 export const listVouchers = /* @__PURE__ */ query('listVouchers', '/api/admin/vouchers')
 export const listAllPayments = /* @__PURE__ */ query('listAllPayments', '/api/admin/payments')
+export const getAnyPayment = /* @__PURE__ */ query('getAnyPayment', '/api/admin/payments/{id}')
 export const listAllActs = /* @__PURE__ */ query('listAllActs', '/api/admin/acts')
 export const listAllInvoices = /* @__PURE__ */ query('listAllInvoices', '/api/admin/invoices')
 export const getAnyInvoice = /* @__PURE__ */ query('getAnyInvoice', '/api/admin/invoices/{id}')

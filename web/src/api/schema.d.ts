@@ -3812,10 +3812,50 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Payments of all accounts, the newest first */
+        /**
+         * Payments of all accounts, the newest first
+         * @description A payment hangs when the provider confirms money that is not credited, has not answered for 10 minutes, or has neither confirmed nor canceled it for 2 hours, or when a refund is under way for an hour.
+         */
         get: operations["listAllPayments"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A payment of any account with what happened to it */
+        get: operations["getAnyPayment"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/payments/{id}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Ask the provider of a payment now
+         * @description The payment, and its refunds that are under way, become what the provider says. Only money that it confirms is credited.
+         */
+        post: operations["checkPayment"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7656,9 +7696,15 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
             user: string;
+            user_name: string | null;
             provider_id: string | null;
             /** @description Why money that the provider confirms is not credited */
             problem: string | null;
+            /**
+             * @description Why it needs a person; null: it needs none
+             * @enum {string|null}
+             */
+            hangs: "problem" | "unanswered" | "waits_long" | "refund_waits" | null;
         };
         /** @description A transfer as operators see it. */
         AnyTransfer: {
@@ -9913,6 +9959,23 @@ export interface components {
             /** Format: date-time */
             ended_at: string | null;
         };
+        /** @description What happened to a payment. */
+        PaymentEvent: {
+            /** Format: date-time */
+            at: string;
+            /** @enum {string} */
+            what: "made" | "paid" | "canceled" | "problem" | "checked" | "refund_made" | "refund_done" | "refund_canceled";
+            /** @description Rubles */
+            amount: components["schemas"]["Decimal"] | null;
+            /** @description As the audit log has it */
+            actor: string | null;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
+            /** @description Id of the refund */
+            refund: string | null;
+            /** @description The reason, or the words of the provider */
+            note: string | null;
+        };
         /** @description A page of payments with what can be paid. */
         PaymentList: {
             /** @description Null: this gateway takes no payments */
@@ -9934,6 +9997,55 @@ export interface components {
             failure: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description A payment with what happened to it, and what a refund can take. */
+        PaymentWithHistory: {
+            id: string;
+            /** @enum {string} */
+            state: "pending" | "succeeded" | "canceled";
+            /** @description Rubles that were asked for */
+            amount: components["schemas"]["Decimal"];
+            /** @description Rubles that the provider confirmed and the wallet got; null before */
+            paid: components["schemas"]["Decimal"] | null;
+            /** @description Rubles that went back to the payer */
+            refunded: components["schemas"]["Decimal"];
+            /** @description Where the payer confirms the payment */
+            url: string | null;
+            /** @description What it was paid with, such as Bank card *4444 */
+            method: string | null;
+            /** @description Why it was canceled, in the word of the provider */
+            reason: string | null;
+            automatic: boolean;
+            provider: string;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            ended_at: string | null;
+            user: string;
+            user_name: string | null;
+            provider_id: string | null;
+            /** @description Why money that the provider confirms is not credited */
+            problem: string | null;
+            /**
+             * @description Why it needs a person; null: it needs none
+             * @enum {string|null}
+             */
+            hangs: "problem" | "unanswered" | "waits_long" | "refund_waits" | null;
+            /**
+             * Format: date-time
+             * @description When the provider is asked again; null: never
+             */
+            next_at: string | null;
+            /** @description Rubles that can be refunded */
+            left: components["schemas"]["Decimal"];
+            /** @description Rubles of the wallet, without what is on hold; null: the account is gone */
+            available: components["schemas"]["Decimal"] | null;
+            /** @description It was paid, with the provider that is configured, and something is left */
+            may_refund: boolean;
+            /** @description The oldest first */
+            refunds: components["schemas"]["PaymentRefund"][];
+            /** @description The oldest first */
+            events: components["schemas"]["PaymentEvent"][];
         };
         /** @description Null without measurements. */
         Percentiles: {
@@ -10936,6 +11048,8 @@ export interface components {
             reason?: string | null;
             /** @description Names the refund: the same one refunds once */
             reference?: string | null;
+            /** @description Rubles that were refunded before, as you know it; when it is another sum, nothing is refunded */
+            refunded?: components["schemas"]["Decimal"] | number;
             /** @description The wallet may owe money afterwards */
             below_zero?: boolean | null;
         };
@@ -23185,6 +23299,18 @@ export interface operations {
                 user?: string;
                 /** @description Only those that have not ended or have a problem */
                 open?: boolean;
+                /** @description Only those in this state */
+                state?: "pending" | "succeeded" | "canceled";
+                /** @description Only those that need a person */
+                hanging?: boolean;
+                /** @description Only those of this provider */
+                provider?: string;
+                /** @description The whole id of a payment or of its refund, here or at the provider */
+                q?: string;
+                /** @description Made on or after a day of UTC (YYYY-MM-DD), or a time (RFC 3339) */
+                from?: string;
+                /** @description A day of UTC, which is included, or a time, which is not */
+                to?: string;
             };
             header?: never;
             path?: never;
@@ -23200,6 +23326,77 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ListAnyPayment"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAnyPayment: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentWithHistory"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    checkPayment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the payment */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The payment */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentWithHistory"];
+                    };
                 };
             };
             400: components["responses"]["Error"];

@@ -17,6 +17,7 @@ const messages = {
   order: 'Order and names',
   customers: 'Customers',
   people: 'People',
+  payments: 'Payments',
   sales: 'Sales',
   ledger: 'Ledger',
   reconciliation: 'Reconciliation',

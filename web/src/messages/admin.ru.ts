@@ -18,6 +18,7 @@ export default {
   order: 'Порядок и имена',
   customers: 'Клиенты',
   people: 'Люди',
+  payments: 'Платежи',
   sales: 'Продажи',
   ledger: 'Книга',
   reconciliation: 'Сверка',

@@ -104,6 +104,7 @@ const messages = {
   'act_payment.create': 'Payment begun',
   'act_payment.cancel': 'Payment cancelled',
   'act_payment.problem': 'Payment has a problem',
+  'act_payment.check': 'Payment checked',
   'act_payment.refund': 'Payment refunded',
   'act_payment.refund_cancel': 'Refund cancelled',
   'act_auto_top_up.set': 'Automatic top-up set',

@@ -120,6 +120,7 @@ export default {
   'act_payment.create': 'Платёж начат',
   'act_payment.cancel': 'Платёж отменён',
   'act_payment.problem': 'Проблема с платежом',
+  'act_payment.check': 'Платёж проверен',
   'act_payment.refund': 'Платёж возвращён',
   'act_payment.refund_cancel': 'Возврат платежа отменён',
   'act_auto_top_up.set': 'Автопополнение настроено',

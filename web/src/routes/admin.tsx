@@ -40,6 +40,18 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/payments',
+    load: () => import('../pages/admin/payments'),
+    areas: ['admin', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/payments/$id',
+    load: () => import('../pages/admin/payment'),
+    areas: ['admin', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/people',
     load: () => import('../pages/admin/people'),
     areas: ['admin', 'people', 'keys', 'calls'],

@@ -43,6 +43,8 @@ export const paths = [
   '/admin/sales',
   '/admin/vouchers',
   '/admin/order',
+  '/admin/payments',
+  '/admin/payments/$id',
   '/admin/people',
   '/admin/people/$id',
   '/admin/endpoints',

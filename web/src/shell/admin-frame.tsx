@@ -40,6 +40,7 @@ const groups: readonly {
     label: 'customers',
     places: [
       { to: '/admin/people', label: 'people', icon: 'people' },
+      { to: '/admin/payments', label: 'payments', icon: 'wallet' },
       { to: '/admin/sales', label: 'sales', icon: 'chart' },
       { to: '/admin/ledger', label: 'ledger', icon: 'file' },
       { to: '/admin/reconciliation', label: 'reconciliation', icon: 'check' },

@@ -43,6 +43,7 @@ export const acts = [
   'payment.create',
   'payment.cancel',
   'payment.problem',
+  'payment.check',
   'payment.refund',
   'payment.refund_cancel',
   'auto_top_up.set',
