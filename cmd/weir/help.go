@@ -50,6 +50,7 @@ var examples = map[string]string{
 	"invoice list":                     "weir invoice list --state open",
 	"invoice paid":                     "weir invoice paid W-2026-17 --reference 4711 --date 2026-11-25",
 	"invoice import":                   "weir invoice import kl_to_1c.txt --dry",
+	"invoice files":                    "weir invoice files",
 	"invoice refund":                   "weir invoice refund W-2026-17 500 --reason 'asked for by letter' --reference 4712 --date 2026-11-25",
 	"invoice cancel":                   "weir invoice cancel W-2026-17",
 	"invoice pdf":                      "weir invoice pdf W-2026-17 --out invoice.pdf",

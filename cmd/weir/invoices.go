@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -23,6 +24,7 @@ type invoiceCmd struct {
 	Paid   invoicePaidCmd   `cmd:"" help:"Credit a transfer that arrived for an invoice."`
 	Import invoiceImportCmd `cmd:"" help:"Credit the transfers of a bank's statement in the 1C exchange format."`
 	Refund invoiceRefundCmd `cmd:"" help:"Take from the wallet what was paid back to the buyer."`
+	Files  invoiceFilesCmd  `cmd:"" help:"List the statements of the bank that were imported, the newest first."`
 	Cancel invoiceCancelCmd `cmd:"" help:"Cancel an unpaid invoice."`
 	Pdf    invoicePdfCmd    `cmd:"" help:"Write an invoice or act as a PDF document."`
 	Acts   invoiceActsCmd   `cmd:"" help:"Make the acts of all accounts up to a month, and list those of the month."`
@@ -225,9 +227,10 @@ func (c *invoiceCancelCmd) Run(ctx context.Context) error {
 
 type invoiceImportCmd struct {
 	location
-	File  string `arg:"" help:"The bank's file, such as kl_to_1c.txt."`
-	Dry   bool   `help:"Only say what would be credited."`
-	Actor string `help:"Your name, for the audit log." placeholder:"NAME"`
+	File   string         `arg:"" help:"The bank's file, such as kl_to_1c.txt."`
+	Dry    bool           `help:"Only say what would be credited."`
+	Assign map[int]string `help:"Credit the document of a line to an invoice that you choose, by its number. Can be repeated." placeholder:"LINE=NUMBER"`
+	Actor  string         `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
 func (c *invoiceImportCmd) Run(ctx context.Context) error {
@@ -249,9 +252,12 @@ func (c *invoiceImportCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	r, err := m.Import(ctx, file, c.Dry, by)
+	r, err := m.Import(ctx, file, invoice.ImportOrder{Name: filepath.Base(c.File), Dry: c.Dry, Assign: c.Assign, Actor: by})
 	if err != nil {
 		return err
+	}
+	if e := r.Earlier; e != nil {
+		fmt.Printf("This file was imported on %s by %s as %s.\n", e.At.In(invoice.Moscow).Format(time.DateTime), e.Actor, e.ID)
 	}
 	if len(r.Matches) > 0 {
 		err = table("LINE\tDATE\tDOCUMENT\tRUBLES\tINN\tINVOICE\tOUTCOME\tCREDITED\tNOTE", func(w *tabwriter.Writer) {
@@ -280,6 +286,36 @@ func (c *invoiceImportCmd) Run(ctx context.Context) error {
 		return fault.Newf(fault.Conflict, "weir.invoice", "%d documents need you; see docs/invoices.md.", need)
 	}
 	return nil
+}
+
+type invoiceFilesCmd struct {
+	location
+	Count int `help:"How many of the newest (${default})." default:"50"`
+}
+
+func (c *invoiceFilesCmd) Run(ctx context.Context) error {
+	if c.Count < 1 || c.Count > 10_000 {
+		return errors.New("--count must be from 1 to 10000")
+	}
+	o, m, err := c.invoices(ctx)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	all, err := m.Statements(ctx, "", c.Count)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Println("No statement was imported.")
+		return nil
+	}
+	return table("IMPORTED\tID\tFILE\tBY\tDOCUMENTS\tCREDITED\tRUBLES\tBEFORE\tOUTGOING\tWAITING", func(w *tabwriter.Writer) {
+		for i := range all {
+			s := &all[i]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%d\t%d\t%d\n", s.At.In(invoice.Moscow).Format(time.DateTime), s.ID, cmp.Or(s.Name, "-"), s.Actor, s.Documents, s.Credited, s.Amount, s.Already, s.Outgoing, s.Waiting)
+		}
+	})
 }
 
 type invoicePdfCmd struct {

@@ -81,7 +81,7 @@ test('the pages of payments are for everybody: both themes, Russian, a small pho
     await accessible(dark);
     await dark.done();
     const page = await open(b, weir, { path, signedIn: true, language: 'ru', size: 'small' });
-    await page.getByText('оплачен').first().waitFor();
+    await page.getByText('оплачен', { exact: true }).first().waitFor();
     await fitsWidth(page);
     assert.deepEqual(await englishWords(page, /^(Weir|UTC|demo|Bank|card|yookassa|pay_|rfd_|T-7|asked|by|for|letter|phone|rubles|paid|refunded|succeeded|of|as)/i), []);
     await page.done();

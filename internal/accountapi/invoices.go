@@ -42,7 +42,8 @@ type Buyer struct {
 	Address string  `json:"address"`
 }
 
-func buyerOf(b *invoice.Buyer) Buyer {
+// BuyerOf shows a buyer.
+func BuyerOf(b *invoice.Buyer) Buyer {
 	return Buyer{Name: b.Name, INN: b.INN, KPP: OrNull(b.KPP), Address: b.Address}
 }
 
@@ -75,7 +76,7 @@ type Invoice struct {
 // InvoiceOf shows an invoice at a time.
 func InvoiceOf(i *invoice.Invoice, at time.Time) Invoice {
 	return Invoice{
-		ID: i.ID, Number: i.Number, State: string(i.State), Expired: i.Expired(at), Buyer: buyerOf(&i.Buyer), Amount: i.Amount, VAT: vatOf(i.VAT), VATAmount: i.Tax, Total: i.Total,
+		ID: i.ID, Number: i.Number, State: string(i.State), Expired: i.Expired(at), Buyer: BuyerOf(&i.Buyer), Amount: i.Amount, VAT: vatOf(i.VAT), VATAmount: i.Tax, Total: i.Total,
 		Received: i.Received, Credited: i.Credited, Missing: i.Missing(), CreatedAt: i.CreatedAt, ExpiresAt: i.ExpiresAt, EndedAt: Moment(i.EndedAt),
 	}
 }
@@ -211,7 +212,7 @@ func (o invoiceOperations) list(ctx context.Context, c *operation.Call, in *Page
 	out.Settings = &InvoiceSettings{Seller: cfg.Seller.Name, Min: cfg.Least, Max: cfg.Most, VAT: vatOf(cfg.VAT)}
 	switch b, err := o.Manager.Buyer(ctx, c.User); {
 	case err == nil:
-		shown := buyerOf(&b)
+		shown := BuyerOf(&b)
 		out.Buyer = &shown
 	case !fault.Is(err, fault.NotFound):
 		return out, err
@@ -228,7 +229,7 @@ func (o invoiceOperations) saveBuyer(ctx context.Context, c *operation.Call, in 
 		return out, err
 	}
 	b, err := m.SaveBuyer(ctx, c.User, invoice.Buyer{Name: in.Name, INN: in.INN, KPP: in.KPP, Address: in.Address}, c.Actor)
-	return operation.Data[Buyer]{Data: buyerOf(&b)}, err
+	return operation.Data[Buyer]{Data: BuyerOf(&b)}, err
 }
 
 func (o invoiceOperations) make(ctx context.Context, c *operation.Call, in *newInvoice) (out operation.Data[Invoice], err error) {

@@ -53,7 +53,7 @@ func Operations(d Deps) []operation.Operation {
 		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of), failures(d.Of), sales(d.Of), nowRoutes(d.Editor, d.Console),
 		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, providerKeyRoutes(d), rateRoutes(d),
-		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), paymentRoutes(d), invoices(d.Invoices),
+		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), paymentRoutes(d), invoices(d.Invoices, d.Audit),
 		alertRoutes(d), auditRoutes(d.Audit, d.Console), ledgerRoutes(d.Ledger, d.Console), jobRoutes(d.Jobs, d.Audit), settingsRoutes(d.Settings, d.Editor, d.Console),
 	)
 }

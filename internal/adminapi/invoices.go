@@ -1,8 +1,10 @@
 package adminapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +18,8 @@ import (
 // AnyInvoice is an invoice as operators see it.
 type AnyInvoice struct {
 	accountapi.Invoice
-	User string `json:"user"`
+	User     string  `json:"user"`
+	UserName *string `json:"user_name"`
 }
 
 // AnyTransfer is a transfer as operators see it.
@@ -43,7 +46,26 @@ type InvoiceMoved struct {
 // AnyAct is an act as operators see it.
 type AnyAct struct {
 	accountapi.Act
-	User string `json:"user"`
+	User     string           `json:"user"`
+	UserName *string          `json:"user_name"`
+	Buyer    accountapi.Buyer `json:"buyer"`
+}
+
+// MissingAct is an account with something to act, and no act of a month.
+type MissingAct struct {
+	User     string           `json:"user"`
+	UserName *string          `json:"user_name"`
+	Buyer    accountapi.Buyer `json:"buyer"`
+	Amount   money.Nano       `json:"amount"` // rubles of the wallet that its acts up to the month will cover
+	Total    money.Nano       `json:"total"`  // with VAT, where it is on top
+}
+
+// MissingActs are the accounts without an act.
+type MissingActs struct {
+	Month string       `json:"month"`
+	Last  string       `json:"last"` // the last month whose acts can be made
+	Data  []MissingAct `json:"data"`
+	Next  *string      `json:"next"` // cursor of the next page, which may be empty; null: it was the last one
 }
 
 func invoiceOf(i *invoice.Invoice, at time.Time) AnyInvoice {
@@ -54,19 +76,27 @@ func transferOf(t *invoice.Transfer) AnyTransfer {
 	return AnyTransfer{InvoiceTransfer: accountapi.TransferOf(t), Payer: accountapi.OrNull(t.Payer), Imported: !t.Manual, Actor: t.Actor}
 }
 
-func actOf(a *invoice.Act) AnyAct { return AnyAct{Act: accountapi.ActOf(a), User: a.Account} }
+func actOf(a *invoice.Act) AnyAct {
+	return AnyAct{Act: accountapi.ActOf(a), User: a.Account, Buyer: accountapi.BuyerOf(&a.Buyer)}
+}
 
 type listInvoices struct {
 	accountapi.PageOf
-	User   string `json:"-" query:"user"` // only those of this user
-	State  string `json:"-" query:"state" enum:"open,paid,cancelled"`
-	Number string `json:"-" query:"number"` // only the one with this number
+	User   string `json:"-" query:"user"`                                     // only those of this user
+	State  string `json:"-" query:"state" enum:"open,overdue,paid,cancelled"` // overdue are open ones whose time is over
+	Number string `json:"-" query:"number"`                                   // only the one with this number
+	Search string `json:"-" query:"q" maxLength:"200"`                        // the whole id or number of an invoice, or the INN of its buyer
 }
 
 type listActs struct {
 	accountapi.PageOf
 	User  string `json:"-" query:"user"`  // only those of this user
 	Month string `json:"-" query:"month"` // only those of this month, such as 2026-10
+}
+
+type missingInput struct {
+	Month  string `json:"-" query:"month" maxLength:"7"`    // such as 2026-10; the last one that can be made without it
+	Cursor string `json:"-" query:"cursor" maxLength:"200"` // next of the page before
 }
 
 type invoiceID struct {
@@ -112,34 +142,46 @@ type paidBackInput struct {
 }
 
 type statementInput struct {
-	Statement *string `json:"statement,omitempty"` // the file in base64
-	DryRun    bool    `json:"dry_run,omitempty"`   // only say what would be credited
+	Statement *string           `json:"statement,omitempty"`                        // the file in base64
+	DryRun    bool              `json:"dry_run,omitempty"`                          // only say what would be credited
+	Name      string            `json:"name,omitempty" null:"none" maxLength:"200"` // of the file, for the list of statements
+	Assign    []StatementChoice `json:"assign,omitempty" null:"none"`               // invoices that you choose for documents that name none
+}
+
+// StatementChoice is the invoice that an operator has chosen for a document.
+type StatementChoice struct {
+	Line    int    `json:"line"`                    // of the document
+	Invoice string `json:"invoice" maxLength:"100"` // number or id
 }
 
 // StatementReport is what became of a statement of the bank.
 type StatementReport struct {
 	DryRun    bool                `json:"dry_run"`
-	Credited  money.Nano          `json:"credited"` // rubles; in a dry run, that would be credited
-	Counts    map[string]int      `json:"counts"`   // documents by outcome
+	Credited  money.Nano          `json:"credited"`  // rubles; in a dry run, that would be credited
+	Statement *string             `json:"statement"` // id of what is kept; null in a dry run
+	Earlier   *BankStatement      `json:"earlier"`   // the same file, if it was imported before
+	Counts    map[string]int      `json:"counts"`    // documents by outcome
 	Documents []StatementDocument `json:"documents"`
 }
 
 // StatementDocument is a document of a statement, and what became of it.
 type StatementDocument struct {
-	Outcome       string     `json:"outcome"`
-	NeedsYou      bool       `json:"needs_you"` // somebody has to decide
-	Note          *string    `json:"note"`
-	Line          int        `json:"line"` // of the file
-	Number        *string    `json:"number"`
-	Date          *string    `json:"date" format:"date"`
-	Amount        money.Nano `json:"amount"`
-	Payer         *string    `json:"payer"`
-	PayerINN      *string    `json:"payer_inn"`
-	Purpose       *string    `json:"purpose"`
-	Invoice       *string    `json:"invoice"`
-	InvoiceNumber *string    `json:"invoice_number"`
-	Credited      money.Nano `json:"credited"`
-	Missing       money.Nano `json:"missing"`
+	Outcome       string        `json:"outcome"`
+	NeedsYou      bool          `json:"needs_you"` // somebody has to decide
+	Note          *string       `json:"note"`
+	Line          int           `json:"line"` // of the file
+	Number        *string       `json:"number"`
+	Date          *string       `json:"date" format:"date"`
+	Amount        money.Nano    `json:"amount"`
+	Payer         *string       `json:"payer"`
+	PayerINN      *string       `json:"payer_inn"`
+	Purpose       *string       `json:"purpose"`
+	Invoice       *string       `json:"invoice"`
+	InvoiceNumber *string       `json:"invoice_number"`
+	Credited      money.Nano    `json:"credited"`
+	Missing       money.Nano    `json:"missing"`
+	MayAssign     bool          `json:"may_assign"` // you may choose an invoice for it
+	Choices       []OpenInvoice `json:"choices"`    // open invoices of this payer, for a document that needs you
 }
 
 func statementDocumentOf(m *invoice.Match) StatementDocument {
@@ -147,7 +189,7 @@ func statementDocumentOf(m *invoice.Match) StatementDocument {
 	s := StatementDocument{
 		Outcome: string(m.Outcome), NeedsYou: m.Outcome.NeedsYou(), Note: accountapi.OrNull(m.Note), Line: d.Line, Number: accountapi.OrNull(d.Number), Amount: d.Amount,
 		Payer: accountapi.OrNull(d.PayerName), PayerINN: accountapi.OrNull(d.PayerINN), Purpose: accountapi.OrNull(d.Purpose), Invoice: accountapi.OrNull(m.Invoice),
-		InvoiceNumber: accountapi.OrNull(m.Number), Credited: m.Credited, Missing: m.Missing,
+		InvoiceNumber: accountapi.OrNull(m.Number), Credited: m.Credited, Missing: m.Missing, MayAssign: m.Outcome.MayAssign(),
 	}
 	if !d.Date.IsZero() {
 		s.Date = new(d.Date.Format(time.DateOnly))
@@ -155,22 +197,47 @@ func statementDocumentOf(m *invoice.Match) StatementDocument {
 	return s
 }
 
-type invoiceOperations struct{ m *invoice.Manager }
+type invoiceOperations struct {
+	m   *invoice.Manager
+	log AuditLog
+}
+
+// names are those of the users of rows.
+func namesOf[R any](ctx context.Context, log AuditLog, rows []R, user func(*R) string) (map[string]string, error) {
+	ids := make([]string, len(rows))
+	for i := range rows {
+		ids[i] = user(&rows[i])
+	}
+	slices.Sort(ids)
+	return log.NamesOf(ctx, slices.Compact(ids))
+}
 
 func (o invoiceOperations) list(ctx context.Context, c *operation.Call, in *listInvoices) (out accountapi.List[AnyInvoice], err error) {
 	m, err := accountapi.InvoicesOf(o.m)
 	if err != nil {
 		return out, err
 	}
-	state := invoice.State(in.State)
-	switch state {
+	q := invoice.Query{Account: in.User, State: invoice.State(in.State), Number: in.Number, Seller: m.Config().Seller.INN, Name: strings.TrimSpace(in.Search)}
+	switch q.State {
 	case "", invoice.Open, invoice.Paid, invoice.Cancelled:
+	case "overdue":
+		q.State, q.Overdue = "", c.At
 	default:
-		return out, fault.Field("adminapi.listInvoices", "state", "state must be open, paid or cancelled.").Coded("invoice_state")
+		return out, fault.Field("adminapi.listInvoices", "state", "state must be open, overdue, paid or cancelled.").Coded("invoice_state")
 	}
+	var names map[string]string
 	return accountapi.Paged(ctx, in.PageOf, func(ctx context.Context, after string, most int) ([]invoice.Invoice, error) {
-		return m.Invoices(ctx, invoice.Query{Account: in.User, State: state, Number: in.Number, Seller: m.Config().Seller.INN, Before: after, Limit: most})
-	}, func(i *invoice.Invoice) (AnyInvoice, string) { return invoiceOf(i, c.At), i.ID })
+		q.Before, q.Limit = after, most
+		all, err := m.Invoices(ctx, q)
+		if err == nil {
+			names, err = namesOf(ctx, o.log, all, func(i *invoice.Invoice) string { return i.Account })
+		}
+		return all, err
+	}, func(i *invoice.Invoice) (AnyInvoice, string) {
+		row := invoiceOf(i, c.At)
+		row.UserName = accountapi.OrNull(names[i.Account])
+		return row, i.ID
+	})
 }
 
 func (o invoiceOperations) get(ctx context.Context, c *operation.Call, in *invoiceID) (out operation.Data[AnyInvoiceWithTransfers], err error) {
@@ -179,7 +246,12 @@ func (o invoiceOperations) get(ctx context.Context, c *operation.Call, in *invoi
 		return out, err
 	}
 	c.NoStore()
+	names, err := o.log.NamesOf(ctx, []string{i.Account})
+	if err != nil {
+		return out, err
+	}
 	out.Data = AnyInvoiceWithTransfers{AnyInvoice: invoiceOf(&i, c.At), Transfers: make([]AnyTransfer, len(all))}
+	out.Data.UserName = accountapi.OrNull(names[i.Account])
 	for k := range all {
 		out.Data.Transfers[k] = transferOf(&all[k])
 	}
@@ -240,7 +312,11 @@ func (o invoiceOperations) statement(ctx context.Context, c *operation.Call, in 
 	if err != nil {
 		return out, fault.Field(op, "statement", "statement must be the file in base64: base64 -w0 kl_to_1c.txt").Coded("statement_base64")
 	}
-	r, err := m.Import(ctx, file, in.DryRun, c.Actor)
+	order := invoice.ImportOrder{Name: in.Name, Dry: in.DryRun, Assign: make(map[int]string, len(in.Assign)), Actor: c.Actor}
+	for _, a := range in.Assign {
+		order.Assign[a.Line] = a.Invoice
+	}
+	r, err := m.Import(ctx, file, order)
 	if err != nil {
 		if e := fault.From(err); e.Kind == fault.Invalid && e.Param == "" {
 			here := *e
@@ -249,12 +325,20 @@ func (o invoiceOperations) statement(ctx context.Context, c *operation.Call, in 
 		}
 		return out, err
 	}
-	out.Data = StatementReport{DryRun: r.Dry, Credited: r.Credited, Counts: map[string]int{}, Documents: make([]StatementDocument, len(r.Matches))}
+	out.Data = StatementReport{DryRun: r.Dry, Credited: r.Credited, Statement: accountapi.OrNull(r.Statement), Counts: map[string]int{}, Documents: make([]StatementDocument, len(r.Matches))}
 	for k, n := range r.Counts {
 		out.Data.Counts[string(k)] = n
 	}
+	if r.Earlier != nil {
+		out.Data.Earlier = new(bankStatementOf(r.Earlier))
+	}
+	offer := offers{m: m, at: c.At}
 	for i := range r.Matches {
-		out.Data.Documents[i] = statementDocumentOf(&r.Matches[i])
+		d := statementDocumentOf(&r.Matches[i])
+		if d.Choices, err = offer.of(ctx, d.NeedsYou && d.MayAssign, r.Matches[i].Document.PayerINN); err != nil {
+			return out, err
+		}
+		out.Data.Documents[i] = d
 	}
 	return out, nil
 }
@@ -264,9 +348,41 @@ func (o invoiceOperations) acts(ctx context.Context, _ *operation.Call, in *list
 	if err != nil {
 		return out, err
 	}
+	var names map[string]string
 	return accountapi.Paged(ctx, in.PageOf, func(ctx context.Context, after string, most int) ([]invoice.Act, error) {
-		return m.Acts(ctx, in.User, in.Month, after, most)
-	}, func(a *invoice.Act) (AnyAct, string) { return actOf(a), a.ID })
+		all, err := m.Acts(ctx, in.User, in.Month, after, most)
+		if err == nil {
+			names, err = namesOf(ctx, o.log, all, func(a *invoice.Act) string { return a.Account })
+		}
+		return all, err
+	}, func(a *invoice.Act) (AnyAct, string) {
+		row := actOf(a)
+		row.UserName = accountapi.OrNull(names[a.Account])
+		return row, a.ID
+	})
+}
+
+func (o invoiceOperations) missingActs(ctx context.Context, _ *operation.Call, in *missingInput) (out MissingActs, err error) {
+	m, err := accountapi.InvoicesOf(o.m)
+	if err != nil {
+		return out, err
+	}
+	out.Last = m.Closed()
+	out.Month = cmp.Or(in.Month, out.Last)
+	all, next, err := m.MissingActs(ctx, out.Month, in.Cursor)
+	if err != nil {
+		return out, err
+	}
+	names, err := namesOf(ctx, o.log, all, func(x *invoice.Missing) string { return x.Account })
+	if err != nil {
+		return out, err
+	}
+	out.Next, out.Data = accountapi.OrNull(next), make([]MissingAct, len(all))
+	for i := range all {
+		x := &all[i]
+		out.Data[i] = MissingAct{User: x.Account, UserName: accountapi.OrNull(names[x.Account]), Buyer: accountapi.BuyerOf(&x.Buyer), Amount: x.Amount, Total: x.Total}
+	}
+	return out, nil
 }
 
 func (o invoiceOperations) makeActs(ctx context.Context, c *operation.Call, in *accountapi.ActsInput) (out operation.Data[[]AnyAct], err error) {
@@ -293,9 +409,9 @@ func (o invoiceOperations) makeActs(ctx context.Context, c *operation.Call, in *
 // statementBody is the size of a request with a statement, in base64.
 const statementBody = invoice.MostStatement*4/3 + 64<<10
 
-func invoices(m *invoice.Manager) []operation.Operation {
-	o := invoiceOperations{m}
-	return append(actOperations(o),
+func invoices(m *invoice.Manager, log AuditLog) []operation.Operation {
+	o := invoiceOperations{m, log}
+	return append(slices.Concat(actOperations(o), bankOperations(o)),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/invoices", ID: "listAllInvoices", Access: operation.Operating, Tag: "administration",
 			Summary: "Invoices of all accounts, the newest first", Answer: "One page",
@@ -304,7 +420,7 @@ func invoices(m *invoice.Manager) []operation.Operation {
 			Method: "POST", Path: "/api/admin/invoices/import", ID: "importStatement", Access: operation.Administration, Fresh: true, Body: statementBody, Tag: "administration",
 			Summary: "Credit the transfers of a statement of the bank", Answer: "What became of each document",
 			Example:     `{"statement": "MUNDbGllbnRCYW5rRXhjaGFuZ2UK0JrQvtC90LXRhtCk0LDQudC70LAK", "dry_run": true}`,
-			Description: "The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.",
+			Description: "The same file is kept once, with who imported it and when. `assign` credits documents that name no invoice, or one of another payer, to the invoice that you choose. The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.",
 		}, o.statement),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/invoices/{id}", ID: "getAnyInvoice", Access: operation.Operating, Tag: "administration",
@@ -338,6 +454,10 @@ func actOperations(o invoiceOperations) []operation.Operation {
 			Method: "GET", Path: "/api/admin/acts", ID: "listAllActs", Access: operation.Operating, Tag: "administration",
 			Summary: "Acts of all accounts, the newest month first", Answer: "One page",
 		}, o.acts),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/acts/missing", ID: "listMissingActs", Access: operation.Operating, Tag: "administration",
+			Summary: "Accounts whose act of a month can be made and is not", Answer: "One page; accounts in which nothing was rendered have none to make",
+		}, o.missingActs),
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/admin/acts", ID: "createAllActs", Access: operation.Administration, Fresh: true, Status: 201, Tag: "administration",
 			Summary: "Make the acts of all accounts up to a month", Answer: "The acts that were made", Example: `{"month": "2026-01"}`,

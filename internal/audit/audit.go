@@ -75,6 +75,9 @@ const (
 	InvoicePaidBack  = "invoice.refund"
 	ActMade          = "act.create"
 
+	StatementImported  = "statement.import"
+	StatementLineAside = "statement.aside"
+
 	CatalogAdded    = "catalog.add"
 	CatalogChanged  = "catalog.change"
 	CatalogRemoved  = "catalog.remove"

@@ -183,6 +183,56 @@ func (m *Manager) closed(op, month string) error {
 	return nil
 }
 
+// Missing is an act that can be made and was not.
+type Missing struct {
+	Account string
+	Buyer   Buyer
+	Amount  money.Nano // of the wallet that its acts up to the month would cover
+	Total   money.Nano
+}
+
+// missingAtOnce is how many accounts one look for missing acts reads.
+const missingAtOnce = 200
+
+// MissingActs lists the accounts after one that have something to act up to a month and no act of it. next is the account to go on after; "":
+// that was all. It fails with fault.Invalid for a month that is not closed.
+func (m *Manager) MissingActs(ctx context.Context, month, after string) (all []Missing, next string, err error) {
+	if err := m.closed("invoice.MissingActs", month); err != nil {
+		return nil, "", err
+	}
+	accounts, wallets, err := m.store.InvoicedAccounts(ctx, after, missingAtOnce)
+	if err != nil {
+		return nil, "", err
+	}
+	for i, account := range accounts {
+		a := Act{Account: account, Wallet: wallets[i], Month: month, Seller: m.cfg.Seller, VAT: m.cfg.VAT}
+		due := false
+		_, _, err := m.store.AddAct(ctx, a, func(x *Act, c *Closing) (bool, error) { // nothing is added
+			made, err := closeMonth(x, c)
+			due, a = made, *x
+			return false, err
+		}, nil)
+		if fault.Is(err, fault.Conflict) || err == nil && !due {
+			continue
+		}
+		if err != nil {
+			return nil, "", err
+		}
+		buyer, err := m.store.BuyerOf(ctx, account)
+		if err != nil {
+			return nil, "", err
+		}
+		all = append(all, Missing{Account: account, Buyer: buyer, Amount: a.Amount, Total: a.Total})
+	}
+	if len(accounts) == missingAtOnce {
+		next = accounts[len(accounts)-1]
+	}
+	return all, next, nil
+}
+
+// Closed is the last month whose act can be made now.
+func (m *Manager) Closed() string { return Closed(m.now()) }
+
 func (m *Manager) makeAct(ctx context.Context, account, wallet, month string, by audit.Actor) (Act, bool, error) {
 	buyer, err := m.store.BuyerOf(ctx, account)
 	if err != nil {

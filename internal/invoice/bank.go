@@ -45,6 +45,7 @@ const (
 	documentHead = "СекцияДокумент"
 	documentEnd  = "КонецДокумента"
 	fileEnd      = "КонецФайла"
+	purpose      = "НазначениеПлатежа"
 )
 
 // ReadStatement reads the documents of a statement: UTF-8, windows-1251 or, as old programs write it, code page 866. What is wrong with one
@@ -60,11 +61,11 @@ func ReadStatement(file []byte) ([]Document, error) {
 	}
 	var all []Document
 	fields := map[string]string{} // of one document after the other
-	begins, open, ended := 0, false, false
+	begins, open, ended, last := 0, false, false, ""
 	for n := 1; text != "" && !ended; n++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
-		name, value, _ := strings.Cut(strings.TrimRight(line, "\r"), "=")
+		name, value, is := strings.Cut(strings.TrimRight(line, "\r"), "=")
 		name = strings.TrimSpace(name)
 		switch {
 		case name == documentHead && open:
@@ -82,14 +83,19 @@ func ReadStatement(file []byte) ([]Document, error) {
 			open = false
 		case name == fileEnd:
 			ended = true
+		case open && !is && strings.HasPrefix(last, purpose): // the purpose goes on in another line
+			if len(fields[last])+len(name) < mostLine {
+				fields[last] += " " + name
+			}
 		case !open || !wanted[name]:
+			last = name
 		case len(value) > mostLine:
 			fields[tooLong] = name
 		default:
 			if _, twice := fields[name]; twice {
 				fields[repeated] = name
 			}
-			fields[name] = value
+			fields[name], last = value, name
 		}
 	}
 	if open || !ended {

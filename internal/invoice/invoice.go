@@ -99,11 +99,14 @@ type Transfer struct {
 
 // Query asks for invoices, the newest first.
 type Query struct {
-	Account string // "": of all
-	State   State  // "": any
-	Seller  string // INN, with Number
-	Number  string // "": any
-	Before  string // id of the last one of the page before; "": the first page
+	Account string    // "": of all
+	State   State     // "": any
+	Seller  string    // INN, with Number
+	Number  string    // "": any
+	Name    string    // id or number of an invoice, or the INN of its buyer; "": any
+	INN     string    // of the buyer; "": any
+	Overdue time.Time // only open ones whose time is over at this moment; zero: any
+	Before  string    // id of the last one of the page before; "": the first page
 	Limit   int
 }
 
@@ -145,4 +148,5 @@ type Store interface {
 	InvoiceTransfers(ctx context.Context, id string) ([]Transfer, error)
 
 	ActStore
+	StatementStore
 }

@@ -156,9 +156,15 @@ func (m *Manager) Cancel(ctx context.Context, id, account string, by audit.Actor
 		case i.State == Paid || i.Received != 0:
 			return audit.Event{}, fault.Newf(fault.Conflict, "invoice.Cancel", "%s rubles of this invoice were paid. Only an unpaid invoice can be cancelled.", i.Received)
 		}
+		before := i.words()
 		i.State, i.EndedAt = Cancelled, now
-		return audit.Event{Actor: by, Action: audit.InvoiceCancelled, Target: i.ID, After: i.Number}, nil
+		return audit.Event{Actor: by, Action: audit.InvoiceCancelled, Target: i.ID, Before: before, After: i.Number}, nil
 	})
+}
+
+// words is how far an invoice is, for the audit log.
+func (i *Invoice) words() string {
+	return string(i.State) + ", " + i.Received.String() + " of " + i.Total.String() + " rubles received"
 }
 
 // Payment is a transfer that an operator has seen.
@@ -206,14 +212,16 @@ func (m *Manager) MarkPaid(ctx context.Context, id string, p Payment) (i Invoice
 	}
 	t = Transfer{Invoice: id, Account: i.Account, Manual: true, Amount: p.Amount, Date: p.Date, Number: p.Reference, Purpose: p.Note, Actor: p.Actor.Name, At: now}
 	t.Key = keyOf("manual", id, day(p.Date), p.Reference)
-	return m.pay(ctx, t, p.Actor)
+	return m.pay(ctx, t, p.Actor, "")
 }
 
-// pay posts a transfer once.
-func (m *Manager) pay(ctx context.Context, t Transfer, by audit.Actor) (i Invoice, done Transfer, repeated bool, err error) {
+// pay posts a transfer once. how is added to what the audit log says of it.
+func (m *Manager) pay(ctx context.Context, t Transfer, by audit.Actor, how string) (i Invoice, done Transfer, repeated bool, err error) {
 	i, done, err = m.store.PayInvoice(ctx, t, func(p *Paying) (*ledger.Posting, audit.Event, error) {
 		repeated = p.Prior != nil
-		return p.decide(by)
+		post, e, err := p.decide(by)
+		e.After += how
+		return post, e, err
 	})
 	return i, done, repeated, err
 }
@@ -238,6 +246,7 @@ func (p *Paying) decide(by audit.Actor) (*ledger.Posting, audit.Event, error) {
 			return nil, audit.Event{}, fault.Newf(fault.Conflict, op, "Invoice %s is paid. Give the amount of a further transfer.", i.Number)
 		}
 	}
+	before := i.words()
 	received, err := i.Received.Add(t.Amount)
 	if err != nil || received > ledger.MaxPosting {
 		return nil, audit.Event{}, fault.Field(op, "amount", "More than %s rubles would have arrived for one invoice.", ledger.MaxPosting).Coded("invoice_overpaid", "most", ledger.MaxPosting)
@@ -247,7 +256,7 @@ func (p *Paying) decide(by audit.Actor) (*ledger.Posting, audit.Event, error) {
 	if i.State == Open && i.Received >= i.Total {
 		i.State, i.EndedAt = Paid, t.At
 	}
-	e := audit.Event{Actor: by, Action: audit.InvoicePaid, Target: i.ID, After: i.Number + ", document " + t.Number + " of " + day(t.Date) + ", " + t.Amount.String() + " rubles" + i.difference()}
+	e := audit.Event{Actor: by, Action: audit.InvoicePaid, Target: i.ID, Before: before, After: i.Number + ", document " + t.Number + " of " + day(t.Date) + ", " + t.Amount.String() + " rubles" + i.difference()}
 	if t.Credited == 0 {
 		return nil, audit.Event{}, fault.Field(op, "amount", "Less than a kopeck of this is left without the tax.").Coded("less_than_kopeck")
 	}
@@ -324,6 +333,7 @@ func (p *Paying) back(o *BackOrder) (*ledger.Posting, audit.Event, error) {
 		e.Param = "amount"
 		return nil, audit.Event{}, e
 	}
+	before := i.words()
 	i.Received += t.Amount
 	t.Credited = worth(i.VAT, i.Received) - i.Credited
 	i.Credited += t.Credited
@@ -332,7 +342,7 @@ func (p *Paying) back(o *BackOrder) (*ledger.Posting, audit.Event, error) {
 	}
 	back := ledger.PayBack{Wallet: i.Wallet, Source: Source, ExternalID: t.Key, Amount: -t.Credited, Reason: t.Purpose, BelowZero: o.BelowZero, Actor: o.Actor}
 	post, err := back.Posting(t.At)
-	e := audit.Event{Actor: o.Actor, Action: audit.InvoicePaidBack, Target: i.ID, After: fmt.Sprintf("%s, document %s of %s, %s rubles: %s", i.Number, t.Number, day(t.Date), -t.Amount, t.Purpose)}
+	e := audit.Event{Actor: o.Actor, Action: audit.InvoicePaidBack, Target: i.ID, Before: before, After: fmt.Sprintf("%s, document %s of %s, %s rubles: %s", i.Number, t.Number, day(t.Date), -t.Amount, t.Purpose)}
 	return &post, e, err
 }
 

@@ -46,6 +46,7 @@ type Match struct {
 	Credited money.Nano // to the wallet
 	Missing  money.Nano // of the invoice afterwards; below zero: more arrived than the total
 	Note     string     // what is wrong, in a sentence
+	Assigned bool       // a person has chosen the invoice
 }
 
 // Report is what an import did, or would do.
@@ -54,26 +55,39 @@ type Report struct {
 	Matches  []Match // in the order of the file
 	Credited money.Nano
 	Counts   map[Outcome]int
+
+	Statement string     // id of what is kept; "" in a dry run
+	Earlier   *Statement // the same file, if it was imported before
 }
 
 // Import reads a statement of a bank in the 1C exchange format and credits the transfers to the seller's account that name an invoice and come
 // from its buyer. Each document is credited once ever, so that a file may be imported again, also after an error. A dry run changes nothing.
 // It fails with fault.Invalid for what is no statement.
-func (m *Manager) Import(ctx context.Context, file []byte, dry bool, by audit.Actor) (*Report, error) {
+func (m *Manager) Import(ctx context.Context, file []byte, o ImportOrder) (*Report, error) {
 	documents, err := ReadStatement(file)
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Dry: dry, Counts: map[Outcome]int{}, Matches: make([]Match, 0, len(documents))}
+	r := &Report{Dry: o.Dry, Counts: map[Outcome]int{}, Matches: make([]Match, 0, len(documents))}
+	if r.Earlier, err = m.earlier(ctx, file); err != nil {
+		return nil, err
+	}
+	chosen, err := m.chosen(ctx, o.Assign)
+	if err != nil {
+		return nil, err
+	}
 	try := trial{sums: map[string]*Invoice{}, seen: map[string]bool{}}
 	for i := range documents {
 		one := Match{Document: documents[i]}
 		inv, err := m.match(ctx, &one)
+		if c := chosen[one.Document.Line]; err == nil && inv == nil && c != nil && one.Outcome.MayAssign() {
+			inv, one.Invoice, one.Number, one.Note, one.Assigned = c, c.ID, c.Number, "", true
+		}
 		if err == nil && inv != nil {
-			if dry {
+			if o.Dry {
 				err = m.tryOut(ctx, &one, inv, &try)
 			} else {
-				err = m.credit(ctx, &one, inv, by)
+				err = m.credit(ctx, &one, inv, o.Actor)
 			}
 		}
 		if err != nil {
@@ -83,7 +97,26 @@ func (m *Manager) Import(ctx context.Context, file []byte, dry bool, by audit.Ac
 		r.Credited += one.Credited
 		r.Matches = append(r.Matches, one)
 	}
-	return r, nil
+	if o.Dry {
+		return r, nil
+	}
+	return r, m.keep(ctx, file, r, &o)
+}
+
+// chosen finds the invoices that a person has chosen, by the lines of documents.
+func (m *Manager) chosen(ctx context.Context, assign map[int]string) (map[int]*Invoice, error) {
+	all := make(map[int]*Invoice, len(assign))
+	for line, name := range assign {
+		i, err := m.Named(ctx, name)
+		if fault.Is(err, fault.NotFound) {
+			return nil, noInvoice("invoice.Import", "assign", name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[line] = &i
+	}
+	return all, nil
 }
 
 // match finds the invoice of a document; nil: no invoice fits, and the outcome says why.
@@ -167,7 +200,11 @@ func (one *Match) settle(i *Invoice, t *Transfer, before bool, err error) error 
 }
 
 func (m *Manager) credit(ctx context.Context, one *Match, i *Invoice, by audit.Actor) error {
-	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, i, by), by)
+	how := ""
+	if one.Assigned {
+		how = "; chosen by hand"
+	}
+	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, i, by), by, how)
 	if err != nil {
 		after = *i
 	}

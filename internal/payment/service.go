@@ -539,6 +539,9 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 	} else if !fault.Is(err, fault.NotFound) {
 		return Refund{}, err
 	}
+	if err := g.still(&p); err != nil {
+		return Refund{}, err
+	}
 	if g.Amount == 0 {
 		g.Amount = p.Paid - p.Refunded
 	}
@@ -560,8 +563,8 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 		}
 	}
 	if f, err = s.store.AddRefund(ctx, f, post, func(now *Payment) (audit.Event, error) {
-		if g.Seen != nil && *g.Seen != now.Refunded {
-			return audit.Event{}, fault.Newf(fault.Conflict, op, "Meanwhile another refund of this payment was made: %s of %s rubles are refunded now. Look again.", now.Refunded, now.Paid).Coded("refund_meanwhile", "refunded", now.Refunded, "paid", now.Paid)
+		if err := g.still(now); err != nil {
+			return audit.Event{}, err
 		}
 		return refundEvent(g.Actor, now, &f), nil
 	}); err != nil {
@@ -573,6 +576,14 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 		return f, nil
 	}
 	return done, nil
+}
+
+// still fails with fault.Conflict when something else was refunded than the operator has seen.
+func (g *Give) still(now *Payment) error {
+	if g.Seen == nil || *g.Seen == now.Refunded {
+		return nil
+	}
+	return fault.Newf(fault.Conflict, "payment.GiveBack", "Meanwhile another refund of this payment was made: %s of %s rubles are refunded now. Look again.", now.Refunded, now.Paid).Coded("refund_meanwhile", "refunded", now.Refunded, "paid", now.Paid)
 }
 
 func refundEvent(by audit.Actor, p *Payment, f *Refund) audit.Event {

@@ -117,6 +117,13 @@ func (s *Payments) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Inv
 	if q.Number != "" {
 		c.Add("seller_inn = ? AND number = ?", q.Seller, q.Number)
 	}
+	c.Equal("buyer_inn", q.INN)
+	if q.Name != "" {
+		c.Add("(id = ? OR number = ? OR buyer_inn = ?)", q.Name, q.Name, q.Name)
+	}
+	if !q.Overdue.IsZero() {
+		c.Add("state = 'open' AND expires_at <= ?", q.Overdue.UnixMicro())
+	}
 	if q.Before != "" {
 		last, err := s.InvoiceByID(ctx, q.Before)
 		if err != nil {

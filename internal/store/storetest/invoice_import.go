@@ -34,7 +34,7 @@ func BankStatement(documents ...map[string]string) []byte {
 
 func importOne(t *testing.T, s *store.Store, dry bool, documents ...map[string]string) *invoice.Report {
 	t.Helper()
-	r, err := biller(s, payAt).Import(t.Context(), BankStatement(documents...), dry, invoiceBy)
+	r, err := biller(s, payAt).Import(t.Context(), BankStatement(documents...), invoice.ImportOrder{Name: "kl_to_1c.txt", Dry: dry, Actor: invoiceBy})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,9 @@ func Invoices(t *testing.T, open Open) {
 		"acts of all accounts, and of none too early":   actsOfAll,
 		"no act for nothing, less after large refunds":  actsOfNothing,
 		"an import that is tried, made and made again":  invoiceImport,
+		"a statement that is kept, and its documents":   statementKept,
+		"a document that two administrators assign":     statementAssigned,
+		"acts that are missing":                         actsMissing,
 		"one payer, two accounts with the same INN":     invoiceSameINN,
 		"another wallet's invoice takes no document of": invoiceForeign,
 	}

@@ -85,6 +85,8 @@ var lives = map[string]retention{
 	"invoice_numbers":     {byOperators, "", "never: their numbers have no gaps"},
 	"invoice_buyers":      {byUsers, "one", "never: they are the buyer of acts"},
 	"invoice_transfers":   {byOperators, "", asMoney},
+	"bank_statements":     {byOperators, "", asMoney},
+	"bank_documents":      {byOperators, "", asMoney},
 	"invoice_acts":        {byUsers, "one a month with charges", asMoney},
 
 	"alert_rules":     {byOperators, "", "the operator who resets them"},

@@ -3900,6 +3900,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/acts/missing": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Accounts whose act of a month can be made and is not */
+        get: operations["listMissingActs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/acts/{id}/pdf": {
         parameters: {
             query?: never;
@@ -3911,6 +3928,77 @@ export interface paths {
         get: operations["getAnyActDocument"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/statements": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Statements of the bank that were imported, the newest first */
+        get: operations["listBankStatements"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/statements/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A statement of the bank with its documents */
+        get: operations["getBankStatement"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/statements/{id}/lines/{line}/assign": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Credit a document of a statement to an invoice that you choose
+         * @description Each document is credited once ever. What did not come to the seller's account cannot be assigned.
+         */
+        post: operations["assignBankDocument"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/statements/{id}/lines/{line}/aside": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Note that a document of a statement belongs to no invoice */
+        post: operations["setBankDocumentAside"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3945,7 +4033,7 @@ export interface paths {
         put?: never;
         /**
          * Credit the transfers of a statement of the bank
-         * @description The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.
+         * @description The same file is kept once, with who imported it and when. `assign` credits documents that name no invoice, or one of another payer, to the invoice that you choose. The statement is in the 1C exchange format, in UTF-8, windows-1251 or code page 866, and has at most 16 MiB and 20,000 documents. A transfer is credited if it arrived on the seller's account, its purpose names one invoice, and the INN of the payer is that of the buyer. Each document is credited once ever, so a statement may be imported again.
          */
         post: operations["importStatement"];
         delete?: never;
@@ -7602,6 +7690,8 @@ export interface components {
             /** Format: date-time */
             made_at: string;
             user: string;
+            user_name: string | null;
+            buyer: components["schemas"]["Buyer"];
         };
         /** @description An invoice as operators see it. */
         AnyInvoice: {
@@ -7636,6 +7726,7 @@ export interface components {
              */
             ended_at: string | null;
             user: string;
+            user_name: string | null;
         };
         /** @description An invoice with what arrived for it. */
         AnyInvoiceWithTransfers: {
@@ -7670,6 +7761,7 @@ export interface components {
              */
             ended_at: string | null;
             user: string;
+            user_name: string | null;
             transfers: components["schemas"]["AnyTransfer"][];
         };
         /** @description A payment as operators see it. */
@@ -7731,6 +7823,13 @@ export interface components {
         AsideDismissal: {
             /** @description For the audit log */
             reason?: string;
+        };
+        AsideInput: {
+            reason: string;
+        };
+        AssignInput: {
+            /** @description Number or id */
+            invoice: string;
         };
         /** @description Whether the audit log is whole: each row has the hash of the row before. */
         AuditChain: {
@@ -7844,6 +7943,80 @@ export interface components {
             this_month: components["schemas"]["Decimal"];
             /** Format: date-time */
             consent_at: string;
+        };
+        /** @description A document of a statement that was imported. */
+        BankLine: {
+            /** @description Of the file */
+            line: number;
+            number: string;
+            /** Format: date */
+            date: string | null;
+            amount: components["schemas"]["Decimal"];
+            payer: string | null;
+            payer_inn: string | null;
+            purpose: string | null;
+            /** @description Of the import */
+            outcome: string;
+            /** @description What was wrong */
+            note: string | null;
+            /** @description Now */
+            needs_you: boolean;
+            may_assign: boolean;
+            /** @description Why it was credited to no invoice */
+            aside: string | null;
+            /** @description That it was credited to, then or since */
+            invoice: string | null;
+            invoice_number: string | null;
+            /** @description Open invoices of this payer, if it needs you */
+            choices: components["schemas"]["OpenInvoice"][];
+        };
+        /** @description A statement of the bank that was imported. */
+        BankStatement: {
+            id: string;
+            /** @description Of the file */
+            name: string | null;
+            /** @description Who imported it, as the audit log has it */
+            actor: string;
+            actor_name: string | null;
+            /** Format: date-time */
+            imported_at: string;
+            /** @description In the file */
+            documents: number;
+            /** @description Of them, by the import */
+            credited: number;
+            /** @description That had been credited before */
+            already: number;
+            /** @description That the seller paid */
+            outgoing: number;
+            /** @description Rubles that the import credited */
+            amount: components["schemas"]["Decimal"];
+            /** @description Documents that need you now */
+            waiting: number;
+        };
+        /** @description A statement with what is kept of it. */
+        BankStatementWithLines: {
+            id: string;
+            /** @description Of the file */
+            name: string | null;
+            /** @description Who imported it, as the audit log has it */
+            actor: string;
+            actor_name: string | null;
+            /** Format: date-time */
+            imported_at: string;
+            /** @description In the file */
+            documents: number;
+            /** @description Of them, by the import */
+            credited: number;
+            /** @description That had been credited before */
+            already: number;
+            /** @description That the seller paid */
+            outgoing: number;
+            /** @description Rubles that the import credited */
+            amount: components["schemas"]["Decimal"];
+            /** @description Documents that need you now */
+            waiting: number;
+            /** @description Those that wait first; without what the seller paid */
+            lines: components["schemas"]["BankLine"][];
         };
         /** @description Recomputes each balance, charge and sum from the entries. Calls go on meanwhile. */
         BookCheck: {
@@ -8816,6 +8989,7 @@ export interface components {
              */
             ended_at: string | null;
             user: string;
+            user_name: string | null;
             transfer: components["schemas"]["AnyTransfer"];
             /** @description The document was noted before, and nothing was changed */
             repeated: boolean;
@@ -9274,6 +9448,12 @@ export interface components {
             next: string | null;
         };
         /** @description A page of a list. */
+        ListBankStatement: {
+            data: components["schemas"]["BankStatement"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+        };
+        /** @description A page of a list. */
         ListUserRow: {
             data: components["schemas"]["UserRow"][];
             /** @description Of the next page; null: absent */
@@ -9344,6 +9524,24 @@ export interface components {
             /** @description Of the last change; null: prices decide */
             version: number | null;
             endpoints: components["schemas"]["OrderedEndpoint"][];
+        /** @description An account with something to act, and no act of a month. */
+        MissingAct: {
+            user: string;
+            user_name: string | null;
+            buyer: components["schemas"]["Buyer"];
+            /** @description Rubles of the wallet that its acts up to the month will cover */
+            amount: components["schemas"]["Decimal"];
+            /** @description With VAT, where it is on top */
+            total: components["schemas"]["Decimal"];
+        };
+        /** @description The accounts without an act. */
+        MissingActs: {
+            month: string;
+            /** @description The last month whose acts can be made */
+            last: string;
+            data: components["schemas"]["MissingAct"][];
+            /** @description Cursor of the next page, which may be empty; null: it was the last one */
+            next: string | null;
         };
         /** @description How a model has been served by the hour. */
         ModelSeries: {
@@ -9757,6 +9955,13 @@ export interface components {
             weight: number;
             /** Format: double */
             calls_per_hour: number;
+        /** @description An invoice that a document may be for. */
+        OpenInvoice: {
+            id: string;
+            number: string;
+            total: components["schemas"]["Decimal"];
+            missing: components["schemas"]["Decimal"];
+            buyer: string;
         };
         /** @description An account at a glance. */
         Overview: {
@@ -11452,6 +11657,13 @@ export interface components {
             /** @enum {string} */
             currency: "RUB";
         };
+        /** @description The invoice that an operator has chosen for a document. */
+        StatementChoice: {
+            /** @description Of the document */
+            line: number;
+            /** @description Number or id */
+            invoice: string;
+        };
         /** @description A document of a statement, and what became of it. */
         StatementDocument: {
             outcome: string;
@@ -11471,18 +11683,30 @@ export interface components {
             invoice_number: string | null;
             credited: components["schemas"]["Decimal"];
             missing: components["schemas"]["Decimal"];
+            /** @description You may choose an invoice for it */
+            may_assign: boolean;
+            /** @description Open invoices of this payer, for a document that needs you */
+            choices: components["schemas"]["OpenInvoice"][];
         };
         StatementInput: {
             /** @description The file in base64 */
             statement?: string;
             /** @description Only say what would be credited */
             dry_run?: boolean;
+            /** @description Of the file, for the list of statements */
+            name?: string | null;
+            /** @description Invoices that you choose for documents that name none */
+            assign?: components["schemas"]["StatementChoice"][] | null;
         };
         /** @description What became of a statement of the bank. */
         StatementReport: {
             dry_run: boolean;
             /** @description Rubles; in a dry run, that would be credited */
             credited: components["schemas"]["Decimal"];
+            /** @description Id of what is kept; null in a dry run */
+            statement: string | null;
+            /** @description The same file, if it was imported before */
+            earlier: components["schemas"]["BankStatement"] | null;
             /** @description Documents by outcome */
             counts: {
                 [key: string]: number;
@@ -23546,6 +23770,40 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listMissingActs: {
+        parameters: {
+            query?: {
+                /** @description Such as 2026-10; the last one that can be made without it */
+                month?: string;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page; accounts in which nothing was rendered have none to make */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MissingActs"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getAnyActDocument: {
         parameters: {
             query?: never;
@@ -23578,6 +23836,174 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listBankStatements: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListBankStatement"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getBankStatement: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the statement */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statement */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BankStatementWithLines"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    assignBankDocument: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the statement */
+                id: string;
+                /** @description Of the document */
+                line: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "invoice": "W-2026-1"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AssignInput"];
+            };
+        };
+        responses: {
+            /** @description What became of it */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StatementDocument"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    setBankDocumentAside: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the statement */
+                id: string;
+                /** @description Of the document */
+                line: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Interest of the bank"
+                 *     }
+                 */
+                "application/json": components["schemas"]["AsideInput"];
+            };
+        };
+        responses: {
+            /** @description It waits no more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     listAllInvoices: {
         parameters: {
             query?: {
@@ -23587,9 +24013,12 @@ export interface operations {
                 cursor?: string;
                 /** @description Only those of this user */
                 user?: string;
-                state?: "open" | "paid" | "cancelled";
+                /** @description Overdue are open ones whose time is over */
+                state?: "open" | "overdue" | "paid" | "cancelled";
                 /** @description Only the one with this number */
                 number?: string;
+                /** @description The whole id or number of an invoice, or the INN of its buyer */
+                q?: string;
             };
             header?: never;
             path?: never;
