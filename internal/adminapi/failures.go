@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/internal/accountapi"
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/record"
@@ -35,6 +36,14 @@ type FailureCause struct {
 	FailureSums
 	Accounts  int64 `json:"accounts"`  // how many it affected
 	Endpoints int64 `json:"endpoints"` // likewise
+}
+
+func causeOf(f *report.Failure, snap *catalog.Snapshot) FailureCause {
+	out := FailureCause{Code: f.Code, Provider: accountapi.OrNull(f.Provider), Words: f.Words, FailureSums: sumsOf(&f.FailureSums), Accounts: f.Accounts, Endpoints: f.Endpoints}
+	if p := snap.Providers[f.Provider]; p != nil {
+		out.ProviderName = accountapi.OrNull(p.Name)
+	}
+	return out
 }
 
 // Failures are the causes of failures of a period.
@@ -103,12 +112,7 @@ func failures(d accountapi.Deps) []operation.Operation {
 			out.Data = Failures{From: from, Errors: errors, Reached: reached, More: len(list) > mostCauses, Causes: make([]FailureCause, min(len(list), mostCauses))}
 			snap := d.Catalog()
 			for i := range out.Data.Causes {
-				f := &list[i]
-				one := FailureCause{Code: f.Code, Provider: accountapi.OrNull(f.Provider), Words: f.Words, FailureSums: sumsOf(&f.FailureSums), Accounts: f.Accounts, Endpoints: f.Endpoints}
-				if p := snap.Providers[f.Provider]; p != nil {
-					one.ProviderName = accountapi.OrNull(p.Name)
-				}
-				out.Data.Causes[i] = one
+				out.Data.Causes[i] = causeOf(&list[i], snap)
 			}
 			return out, nil
 		}),

@@ -70,6 +70,7 @@ type NowEndpoint struct {
 // EndpointHealth is how an endpoint stands at all nodes.
 type EndpointHealth struct {
 	State     string         `json:"state" enum:"healthy,slow,ejected,draining,off"`
+	Since     *time.Time     `json:"since"`               // when an ejection or an absence began; null: neither, or not known yet
 	Until     *time.Time     `json:"until"`               // when an ejection or an absence ends
 	OK        *float64       `json:"ok_percent"`          // of the attempts of the last day; null without any
 	First     *int64         `json:"first_token_ms"`      // median of late
@@ -87,7 +88,7 @@ type EndpointTick struct {
 }
 
 func healthOf(s *console.Standing) EndpointHealth {
-	h := EndpointHealth{State: string(s.State), Until: accountapi.Moment(s.Until), First: milliseconds(s.First), SlowFirst: milliseconds(s.SlowFirst), InFlight: s.InFlight, Limited: rounded(s.Limited), PerHour: rounded(s.PerHour)}
+	h := EndpointHealth{State: string(s.State), Since: accountapi.Moment(s.Since), Until: accountapi.Moment(s.Until), First: milliseconds(s.First), SlowFirst: milliseconds(s.SlowFirst), InFlight: s.InFlight, Limited: rounded(s.Limited), PerHour: rounded(s.PerHour)}
 	if s.Tried {
 		h.OK = &s.OK
 	}

@@ -64,6 +64,9 @@ func reportText(t *console.Report) string {
 		numbers(float64(e.Served), float64(e.Failed), float64(e.ServedLong), float64(e.FailedLong))
 		if e.Ejected {
 			w.Name("until").Int(e.Until.UnixMicro())
+			if !e.Since.IsZero() {
+				w.Name("since").Int(e.Since.UnixMicro())
+			}
 		}
 		w.EndObject()
 	}
@@ -148,7 +151,7 @@ func readReport(text string) (t console.Report) {
 		t.Endpoints = append(t.Endpoints, console.Endpoint{
 			Served: int64(attempts[0]), Failed: int64(attempts[1]), ServedLong: int64(attempts[2]), FailedLong: int64(attempts[3]),
 			ID: rawjson.TextAt(e.Value, "id"), InFlight: integer(e.Value, "in_flight"), Limited: integer(e.Value, "limited"), Slow: string(rawjson.Find(e.Value, "slow")) == "true",
-			Ejected: ejected, Until: moment(until),
+			Ejected: ejected, Until: moment(until), Since: moment(integer(e.Value, "since")),
 		})
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "events")); e.Next() && len(t.Events) < console.MaxEvents; {

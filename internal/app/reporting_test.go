@@ -23,7 +23,7 @@ func TestReportIsReadAsWritten(t *testing.T) {
 		report.Points = append(report.Points, figures.Point{Requests: 123456, Failed: float64(i), Attempts: 3, FailedAttempts: 1})
 	}
 	for i := range console.MaxReported {
-		report.Endpoints = append(report.Endpoints, console.Endpoint{ID: fmt.Sprintf("provider/vendor/%q-%d", strings.Repeat("m", 60), i), InFlight: 3, Limited: 2, Slow: i%2 == 0, Ejected: true, Until: at})
+		report.Endpoints = append(report.Endpoints, console.Endpoint{ID: fmt.Sprintf("provider/vendor/%q-%d", strings.Repeat("m", 60), i), InFlight: 3, Limited: 2, Slow: i%2 == 0, Ejected: true, Until: at, Since: at})
 	}
 	for range console.MaxEvents {
 		report.Events = append(report.Events, console.Event{At: at, Endpoint: "a/b/c", Returned: true, Took: time.Minute, Calls: 1, Saved: 2, Failed: 3})

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,7 @@ type Endpoint struct {
 	ID       string
 	InFlight int64
 	Ejected  bool
+	Since    time.Time // of an ejection
 	Until    time.Time
 	Slow     bool  // it gets calls after others, or fails
 	Limited  int64 // attempts of the last five minutes that its rate limit refused
@@ -271,11 +273,15 @@ func (c *Console) Report() Report {
 	if ahead := c.ahead.Load(); ahead != nil {
 		t.Ahead, t.Known = *ahead, true
 	}
+	c.mu.Lock()
+	since := maps.Clone(c.out)
+	t.Events = slices.Clone(c.events)
+	c.mu.Unlock()
 	for _, id := range c.Health.Known() {
 		s := c.Health.Standing(id)
 		five, half := c.Health.Window(id, health.FiveMinutes), c.Health.Window(id, health.HalfHour)
 		e := Endpoint{
-			ID: id, InFlight: s.InFlight, Ejected: s.Ejected, Until: s.Until, Slow: s.CoolDown || s.Failing, Limited: five.Limited,
+			ID: id, Since: since[id].at, InFlight: s.InFlight, Ejected: s.Ejected, Until: s.Until, Slow: s.CoolDown || s.Failing, Limited: five.Limited,
 			Served: five.Served, Failed: five.Failed, ServedLong: half.Served, FailedLong: half.Failed,
 		}
 		if e.Ejected || e.Slow || e.InFlight > 0 || e.Limited > 0 || e.ServedLong+e.FailedLong > 0 {
@@ -291,9 +297,6 @@ func (c *Console) Report() Report {
 		slices.SortStableFunc(t.Keys, func(a, b KeyUse) int { return cmp.Compare(b.Calls, a.Calls) })
 		t.Keys = t.Keys[:min(len(t.Keys), MaxKeys)]
 	}
-	c.mu.Lock()
-	t.Events = slices.Clone(c.events)
-	c.mu.Unlock()
 	return t
 }
 

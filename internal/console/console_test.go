@@ -87,7 +87,7 @@ func TestEvents(t *testing.T) {
 	if len(report.Events) != 1 || report.Events[0].Returned || report.Events[0].Calls != 4 || report.Events[0].Endpoint != "p/v/m" {
 		t.Fatalf("%+v", report.Events)
 	}
-	if len(report.Endpoints) != 1 || !report.Endpoints[0].Ejected || !report.Endpoints[0].Until.Equal(b.now.Add(30*time.Second)) {
+	if len(report.Endpoints) != 1 || !report.Endpoints[0].Ejected || !report.Endpoints[0].Until.Equal(b.now.Add(30*time.Second)) || !report.Endpoints[0].Since.Equal(b.now) {
 		t.Errorf("%+v", report.Endpoints)
 	}
 	b.now = b.now.Add(31 * time.Second)

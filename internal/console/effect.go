@@ -133,7 +133,7 @@ func dearer(of, than *edit.EndpointView) *float64 {
 
 // Away changes how an endpoint stands that an operator took out of service.
 func (s *Standing) Away(o *edit.Out) {
-	s.State, s.Until = Off, o.Until
+	s.State, s.Since, s.Until = Off, o.Since, o.Until
 	if s.InFlight > 0 {
 		s.State = Draining
 	}

@@ -22,6 +22,7 @@ const (
 // Standing is how an endpoint stands, and what it did.
 type Standing struct {
 	State     State
+	Since     time.Time // when an ejection or an absence began, zero: not known
 	Until     time.Time // when an ejection or an absence ends, zero: not known
 	InFlight  int64
 	Limited   float64       // attempts in a minute that its rate limit refused
@@ -90,6 +91,9 @@ func (c *Console) Standings(ctx context.Context, nodes []Node, ids []string) (ma
 				if e.Until.After(s.Until) {
 					s.Until = e.Until
 				}
+				if s.Since.IsZero() || !e.Since.IsZero() && e.Since.Before(s.Since) {
+					s.Since = e.Since
+				}
 			case e.Slow && s.State == Healthy:
 				s.State = Slow
 			}
@@ -97,4 +101,13 @@ func (c *Console) Standings(ctx context.Context, nodes []Node, ids []string) (ma
 		}
 	}
 	return out, nil
+}
+
+// Performance is what all nodes saw of an endpoint in the last hours, the running one among them, and since when.
+func (c *Console) Performance(ctx context.Context, id string, hours int) (all health.Hour, from time.Time, err error) {
+	each, from, err := c.History.Of(ctx, []string{id}, hours)
+	for i := range each {
+		all.Merge(&each[i])
+	}
+	return all, from, err
 }

@@ -44,11 +44,20 @@ func (h *Hour) FirstContent() time.Duration {
 
 // SlowFirstContent is the time to the first content that 19 of 20 calls reached; 0 when nothing was measured.
 func (h *Hour) SlowFirstContent() time.Duration {
-	return time.Duration(h.latency.percentile(95) * float64(time.Second))
+	return time.Duration(h.latency.percentile(95, false) * float64(time.Second))
 }
 
 // Throughput is the median of tokens per second; 0 when nothing was measured.
 func (h *Hour) Throughput() float64 { return h.throughput.percentiles(true)[0] }
+
+// SlowThroughput is the tokens per second that 19 of 20 calls reached; 0 when nothing was measured.
+func (h *Hour) SlowThroughput() float64 { return h.throughput.percentile(95, true) }
+
+// FirstContents are the times to the first content, in seconds.
+func (h *Hour) FirstContents() []Bin { return h.latency.bins(quickest) }
+
+// Throughputs are the tokens per second.
+func (h *Hour) Throughputs() []Bin { return h.throughput.bins(slowest) }
 
 // Measured is what was measured, in the form in which stores keep it: without means, which no chart needs.
 func (h *Hour) Measured() []byte { return h.throughput.append(h.latency.append(nil, false), false) }

@@ -3,6 +3,7 @@ package health_test
 import (
 	"context"
 	"errors"
+	"math"
 	"testing"
 	"time"
 
@@ -149,6 +150,12 @@ func TestHistoryOfSeveralNodes(t *testing.T) {
 	if first := d.Whole.FirstContent(); first < 880*time.Millisecond || first > 1130*time.Millisecond {
 		t.Errorf("median %s", first)
 	}
+	hours, _, err := a.Of(t.Context(), []string{ep.ID}, 2) // of both nodes, and what is not stored yet
+	if err != nil || len(hours) != 1 {
+		t.Fatal(hours, err)
+	}
+	binned(t, hours[0].FirstContents(), 5, 4) // F had none: it took a second
+	binned(t, hours[0].Throughputs(), 4, 100)
 	if _, known := d.Hours[22].Uptime(); known {
 		t.Error("an hour without attempts has an uptime")
 	}
@@ -165,6 +172,56 @@ func TestHistoryOfSeveralNodes(t *testing.T) {
 	}
 	if rest, err := s.Nodes.HoursSince(t.Context(), time.Unix(0, 0)); err != nil || len(rest) != 0 {
 		t.Errorf("%v of %+v were kept for too long", err, rest)
+	}
+}
+
+// binned checks that bins follow one another, have n values, and end around the highest one.
+func binned(t *testing.T, bins []health.Bin, n int64, highest float64) {
+	t.Helper()
+	sum := int64(0)
+	for i, b := range bins {
+		if sum += b.N; b.To <= b.From || i > 0 && bins[i-1].To != b.From {
+			t.Errorf("bin %d: %+v", i, bins)
+		}
+	}
+	if last := bins[len(bins)-1]; sum != n || bins[0].N == 0 || last.N == 0 || last.From >= highest || last.To < highest {
+		t.Errorf("%d values, want %d up to %v: %+v", sum, n, highest, bins)
+	}
+}
+
+// Each value is in the bin between whose ends it is, the ones beyond all in the first and the last, and the 95th percentiles are those of the slow side.
+func TestBins(t *testing.T) {
+	t.Parallel()
+	w, ep := newWorld(t), endpoint("p", "m")
+	h := health.NewHistory(w.Registry, openHours(t).Nodes, "a", week)
+	if empty, _, err := h.Of(t.Context(), []string{ep.ID}, 1); err != nil || len(empty) != 0 {
+		t.Fatal(empty, err)
+	}
+	for i, latency := range []time.Duration{time.Microsecond, time.Millisecond, 250 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond, 100 * time.Hour} {
+		p, _, _ := w.Admit(ep, "")
+		p.End(health.Sample{Result: health.Served, Latency: latency, Took: latency + time.Second, Tokens: int64(10 * (i + 1))})
+	}
+	hours, _, err := h.Of(t.Context(), []string{ep.ID}, 1)
+	if err != nil || len(hours) != 1 {
+		t.Fatal(hours, err)
+	}
+	all := hours[0].FirstContents()
+	if len(all) != 64 || all[0].From != 0 || all[0].To != 0.001 || all[0].N != 2 || !math.IsInf(all[63].To, 1) || all[63].N != 1 {
+		t.Errorf("%+v", all)
+	}
+	for i, want := range map[int]int64{24: 1, 25: 2, 26: 0} { // 1 ms x 2^8 = 256 ms
+		if all[i].N != want {
+			t.Errorf("bin %d is %+v, want %d", i, all[i], want)
+		}
+	}
+	if math.Abs(all[24].To-0.256) > 1e-9 {
+		t.Errorf("%+v", all[24])
+	}
+	if slow, fast := hours[0].SlowThroughput(), hours[0].Throughput(); slow != 10 || fast < 30 || fast > 40 {
+		t.Errorf("19 of 20 reach %v, half %v", slow, fast)
+	}
+	if first := hours[0].SlowFirstContent(); first < 99*time.Hour {
+		t.Errorf("%s", first)
 	}
 }
 

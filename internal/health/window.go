@@ -206,18 +206,48 @@ func (h *histogram) percentiles(fromHighest bool) (p [4]float64) {
 	return p
 }
 
-// percentile is one of them, counted from the lowest value.
-func (h *histogram) percentile(rank uint64) float64 {
+// percentile is one of them.
+func (h *histogram) percentile(rank uint64, fromHighest bool) float64 {
 	var total, passed uint64
 	for _, n := range h.n {
 		total += uint64(n)
 	}
-	for i, n := range h.n {
-		if passed += uint64(n); n > 0 && passed*100 >= total*rank {
+	for i := range h.n {
+		if fromHighest {
+			i = buckets - 1 - i
+		}
+		if passed += uint64(h.n[i]); h.n[i] > 0 && passed*100 >= total*rank {
 			return float64(h.mean[i])
 		}
 	}
 	return 0
+}
+
+// Bin is how many values of a measurement were above From and up to To. The first one that there can be begins at 0, and the last has no end, +Inf.
+type Bin struct {
+	From, To float64
+	N        int64
+}
+
+// bins are those from the lowest value to the highest, the empty ones between them as well.
+func (h *histogram) bins(smallest float64) (all []Bin) {
+	last := 0
+	for i, n := range h.n {
+		if n == 0 && len(all) == 0 {
+			continue
+		}
+		b := Bin{From: smallest * math.Exp2(float64(i-1)/perDouble), To: smallest * math.Exp2(float64(i)/perDouble), N: int64(n)}
+		if i == 0 {
+			b.From = 0
+		}
+		if i == buckets-1 {
+			b.To = math.Inf(1)
+		}
+		if all = append(all, b); n > 0 {
+			last = len(all)
+		}
+	}
+	return all[:last]
 }
 
 var ranks = [4]uint64{50, 75, 90, 99}

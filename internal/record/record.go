@@ -98,6 +98,25 @@ type Candidate struct {
 	Prompt, Completion, PerRequest money.Nano
 }
 
+// Words of Candidate.DroppedBy for endpoints that were left out because of how they stood, and not because of the request.
+const (
+	DroppedEjected = "ejected"        // it failed too often in a row; also a word of Reason
+	DroppedFull    = "max_in_flight"  // it had as many attempts as it may have
+	DroppedCrowded = "max_user_share" // the account had its share of them
+	DroppedOut     = "out_of_service" // an operator took it out
+)
+
+// PassedOver reports whether the endpoint could have served the call, and was left out or put last because of how it stood.
+func (x *Candidate) PassedOver() bool {
+	switch x.DroppedBy {
+	case DroppedEjected, DroppedFull, DroppedCrowded, DroppedOut:
+		return true
+	case "":
+		return x.Reason == DroppedEjected
+	}
+	return false
+}
+
 // Attempt is one try at an upstream. Times are from the call's At.
 type Attempt struct {
 	Endpoint     string

@@ -15,14 +15,8 @@ import (
 	"weir/internal/routing"
 )
 
-// What candidates are marked with that routing planned and the relay did not try. They are shown next to routing's own filters.
-const (
-	droppedEjected = "ejected"
-	droppedFull    = "max_in_flight"
-	droppedCrowded = "max_user_share"
-	droppedOut     = "out_of_service"
-	reasonProbe    = "probe" // every other was ejected too, and this call was let through to see whether it is well again
-)
+// reasonProbe marks a candidate when every other was ejected too, and this call was let through to see whether it is well again.
+const reasonProbe = "probe"
 
 // skips counts the attempts that the gate did not admit.
 type skips struct {
@@ -48,16 +42,16 @@ func (x *run) admit(at *routing.Attempt) bool {
 	switch why {
 	case health.Full:
 		x.skips.full++
-		c.DroppedBy, c.Detail = droppedFull, "It had reached its limit of concurrent attempts."
+		c.DroppedBy, c.Detail = record.DroppedFull, "It had reached its limit of concurrent attempts."
 	case health.Crowded:
 		x.skips.crowded++
-		c.DroppedBy, c.Detail = droppedCrowded, "This user had reached the limit of concurrent attempts there, and others use the endpoint, too."
+		c.DroppedBy, c.Detail = record.DroppedCrowded, "This user had reached the limit of concurrent attempts there, and others use the endpoint, too."
 	case health.Withdrawn:
 		x.skips.out++
-		c.DroppedBy, c.Detail = droppedOut, "An operator ejected it after the call had been planned."
+		c.DroppedBy, c.Detail = record.DroppedOut, "An operator ejected it after the call had been planned."
 	default:
 		x.skips.ejected++
-		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and is skipped for another "+roundUp(after).String()+"."
+		c.DroppedBy, c.Detail = record.DroppedEjected, "It failed too often in a row and is skipped for another "+roundUp(after).String()+"."
 	}
 	return false
 }
@@ -93,7 +87,7 @@ func (x *run) unserved() *fault.Error {
 	switch {
 	case x.skips.crowded > 0:
 		err = fault.New(fault.RateLimited, "relay.Complete", "This user has reached the limit of concurrent requests at each provider of this model. Wait for one to end.")
-		err.Details = map[string]any{"limited_by": droppedCrowded}
+		err.Details = map[string]any{"limited_by": record.DroppedCrowded}
 	case x.skips.full > 0:
 		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Each provider of this model has reached its limit of concurrent requests. Try again later.")
 	case x.skips.ejected > 0:

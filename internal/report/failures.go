@@ -86,6 +86,14 @@ func (r *Reporter) OneCause(ctx context.Context, from, to time.Time, c Cause, mo
 	return accounts, endpoints, err
 }
 
+// CausesAt are the failures of some hours at an endpoint by cause, those with most errors first.
+func (r *Reporter) CausesAt(ctx context.Context, endpoint string, from, to time.Time, most int) ([]Failure, error) {
+	if _, err := r.book.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	return r.store.FailuresAt(ctx, endpoint, from, to, most)
+}
+
 // Names are what users and keys are called, by the ids that were asked for. Those that do not exist are left out.
 func (r *Reporter) Names(ctx context.Context, kind NameKind, ids []string) (map[string]Named, error) {
 	return r.store.Names(ctx, kind, ids)

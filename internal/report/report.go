@@ -254,6 +254,12 @@ type Store interface {
 	SalesOfDay(ctx context.Context, q SalesQuery) ([]SaleDay, error)
 	// LastSale is the last day before another one that has calls; zero without any.
 	LastSale(ctx context.Context, before time.Time) (time.Time, error)
+	// FailuresAt is Failures of one endpoint.
+	FailuresAt(ctx context.Context, endpoint string, from, to time.Time, most int) ([]Failure, error)
+	// CallsElsewhere yields calls, among the newest most of some time, whose records name an endpoint that did not serve them: as tried, or as passed over.
+	// Others may be among them. Of a call it has its id and time, where it ended, its candidates and attempts. since is from, or when the oldest of so
+	// many began.
+	CallsElsewhere(ctx context.Context, endpoint string, from, to time.Time, most int, yield func(*record.Call)) (since time.Time, err error)
 	// Names are what users and keys are called.
 	Names(ctx context.Context, kind NameKind, ids []string) (map[string]Named, error)
 	// ToppedUp reports whether anything was ever credited to a wallet.

@@ -8,7 +8,7 @@ import (
 // need is what a page of the interface asks for besides what every page does. The build writes it, and the document names it, so that it is on
 // its way before the code that asks for it.
 type need struct {
-	path []string // segments, such as models, $vendor, $model
+	path []string // segments, such as models, $vendor, $model; $ alone at the end is any rest
 	data []string // paths of the API
 	code map[string][]string
 	open int // segments that may be anything
@@ -51,10 +51,14 @@ func needOf(all []need, path string) *need {
 }
 
 func (n *need) fits(segments []string) bool {
-	if len(n.path) != len(segments) {
+	path := n.path
+	if last := len(path) - 1; path[last] == "$" && len(segments) > last { // any rest, of several segments
+		path, segments = path[:last], segments[:last]
+	}
+	if len(path) != len(segments) {
 		return false
 	}
-	for i, s := range n.path {
+	for i, s := range path {
 		if s != segments[i] && (!strings.HasPrefix(s, "$") || segments[i] == "") {
 			return false
 		}

@@ -27,7 +27,7 @@ func dist() fstest.MapFS {
 		"assets/a-1f.js": "plain js", "assets/a-1f.js.br": "br js", "assets/a-1f.js.gz": gz("gz js"), "assets/b-2e.css.br": "br css", "assets/b-2e.css.gz": gz("plain css"), "assets/inter-9.woff2": "font", "logo.svg": "<svg/>",
 		"pages.txt": "page /chat/$id\ndata /api/me\nen assets/one.js\nru assets/one.js\n" +
 			"page /chat\ndata /api/me\ndata /api/catalog\nen assets/words.en.js\nen assets/chat.js\nru assets/words.ru.js\nru assets/chat.js\n" +
-			"page /chat/new\nen assets/new.js",
+			"page /chat/new\nen assets/new.js\npage /ends/$\nen assets/end.js",
 	} {
 		f[name] = &fstest.MapFile{Data: []byte(text)}
 	}
@@ -278,7 +278,7 @@ func TestNeedsOfPages(t *testing.T) {
 	for path, want := range map[string]string{
 		"/chat": "/api/me /api/catalog /assets/words.en.js /assets/chat.js", "/chat ru": "/api/me /api/catalog /assets/words.ru.js /assets/chat.js",
 		"/chat/new": "/assets/new.js", "/chat/new ru": "", "/chat/5": "/api/me /assets/one.js", "/chat/5?x=1": "/api/me /assets/one.js",
-		"/chat/": "", "/chat/5/6": "", "/": "", "/chat/%22%3E%3Cscript%3E": "/api/me /assets/one.js", "/sign-in": "", "/models": "",
+		"/chat/": "", "/chat/5/6": "", "/": "", "/chat/%22%3E%3Cscript%3E": "/api/me /assets/one.js", "/sign-in": "", "/models": "", "/ends/a/b/c": "/assets/end.js", "/ends/a": "/assets/end.js", "/ends": "",
 	} {
 		path, lang, _ := strings.Cut(path, " ")
 		var got []string

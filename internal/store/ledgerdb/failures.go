@@ -101,20 +101,27 @@ func eachFailure(c *record.Call, yield func(k failureKey, said string, reached b
 // The last call of a group is that with the latest time: a text of 16 digits comes before its id and what was said.
 const (
 	failureFigures = `CAST(SUM(errors) AS BIGINT), CAST(SUM(reached) AS BIGINT), MIN(first_at), MAX(last_at), MAX(substr('0000000000000000' || CAST(last_at AS TEXT), length(CAST(last_at AS TEXT)) + 1) || ' ' || sample || ' ' || said)`
-	failureCauses  = `SELECT code, provider, words, ` + failureFigures + `, COUNT(DISTINCT wallet), COUNT(DISTINCT endpoint) FROM call_failures WHERE hour >= $1 AND hour < $2
-		GROUP BY code, provider, words ORDER BY 4 DESC, 7 DESC, code, provider, words LIMIT `
-	failureParts = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND ($3 = '' OR code = $3 AND provider = $4 AND words = $5) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
+	failureCauses  = `SELECT code, provider, words, ` + failureFigures + `, COUNT(DISTINCT wallet), COUNT(DISTINCT endpoint) FROM call_failures WHERE hour >= $1 AND hour < $2`
+	causesOrder    = ` GROUP BY code, provider, words ORDER BY 4 DESC, 7 DESC, code, provider, words LIMIT `
+	failureParts   = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND ($3 = '' OR code = $3 AND provider = $4 AND words = $5) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
 )
 
 // Failures is report.Store.Failures.
 func (s *Ledger) Failures(ctx context.Context, from, to time.Time, most int) ([]report.Failure, error) {
-	return sqldb.List(ctx, s.db, "store.Failures", func(row sqldb.Scanner) (f report.Failure, err error) {
-		var last string
-		var first, lastAt int64
-		err = row.Scan(&f.Code, &f.Provider, &f.Words, &f.Errors, &f.Reached, &first, &lastAt, &last, &f.Accounts, &f.Endpoints)
-		f.FailureSums = failureOf(f.Errors, f.Reached, first, lastAt, last)
-		return f, err
-	}, failureCauses+strconv.Itoa(most), from.Unix(), to.Unix())
+	return sqldb.List(ctx, s.db, "store.Failures", scanCause, failureCauses+causesOrder+strconv.Itoa(most), from.Unix(), to.Unix())
+}
+
+// FailuresAt is report.Store.FailuresAt.
+func (s *Ledger) FailuresAt(ctx context.Context, endpoint string, from, to time.Time, most int) ([]report.Failure, error) {
+	return sqldb.List(ctx, s.db, "store.FailuresAt", scanCause, failureCauses+` AND endpoint = $3`+causesOrder+strconv.Itoa(most), from.Unix(), to.Unix(), endpoint)
+}
+
+func scanCause(row sqldb.Scanner) (f report.Failure, err error) {
+	var last string
+	var first, lastAt int64
+	err = row.Scan(&f.Code, &f.Provider, &f.Words, &f.Errors, &f.Reached, &first, &lastAt, &last, &f.Accounts, &f.Endpoints)
+	f.FailureSums = failureOf(f.Errors, f.Reached, first, lastAt, last)
+	return f, err
 }
 
 func failureOf(errors, reached, first, last int64, text string) report.FailureSums {

@@ -38,6 +38,8 @@ func Everybody(t *testing.T, open Open) {
 	t.Run("sold", e.sold)
 	t.Run("requests", e.requests)
 	t.Run("failures", e.failures)
+	t.Run("failures at an endpoint", e.failuresAt)
+	t.Run("moves", e.moves)
 	t.Run("names", e.names)
 	t.Run("old failures go", e.old)
 }
@@ -95,6 +97,9 @@ func (e *everybody) call(random *rand.Rand, i int) record.Call {
 		fail("rate_limit_exceeded", 429)
 	case 2:
 		fail("payment_required", 402)
+	case 4: // the other provider was ejected, or out of service, or had another reason
+		c.Candidates = []record.Candidate{{Endpoint: "r/" + c.Model, Slug: "a/x", DroppedBy: pick(random, record.DroppedEjected, record.DroppedOut, "max_price"), Order: i % 2}, {Endpoint: c.Endpoint, Slug: "a/x", Order: 1}}
+		c.Attempts = []record.Attempt{{Endpoint: c.Endpoint, Provider: c.Provider, Status: 200}}
 	case 3:
 		c.Attempts = []record.Attempt{{Endpoint: c.Endpoint, Provider: c.Provider, Reason: "canceled"}}
 		c.Error, c.Cancelled = "canceled", true
@@ -262,6 +267,59 @@ func (e *everybody) failures(t *testing.T) {
 	}
 	if none, n, _, err := r.Causes(t.Context(), to.Add(time.Hour), to.Add(2*time.Hour), 10); err != nil || len(none) != 0 || n != 0 {
 		t.Errorf("%+v, %v", none, err)
+	}
+}
+
+// failuresAt: the failures of one endpoint are those of its attempts.
+func (e *everybody) failuresAt(t *testing.T) {
+	from := report.Hour.Floor(e.now.AddDate(0, 0, -1))
+	for _, endpoint := range []string{"r/a/x", "r/a/y", "p/a/x"} {
+		var want int64
+		wallets := map[string]bool{}
+		for i := range e.calls {
+			for _, a := range e.calls[i].Attempts {
+				if a.Endpoint == endpoint && a.Reason == "rate_limit_exceeded" && !e.calls[i].At.Before(from) {
+					want++
+					wallets[e.calls[i].Wallet] = true
+				}
+			}
+		}
+		list, err := e.reporter().CausesAt(t.Context(), endpoint, from, e.now, 10)
+		if err != nil || len(list) != int(min(want, 1)) {
+			t.Fatalf("%s: %+v, %v", endpoint, list, err)
+		}
+		if want > 0 && (list[0].Errors != want || list[0].Accounts != int64(len(wallets)) || list[0].Endpoints != 1 || !strings.HasPrefix(list[0].Said, "Used ")) {
+			t.Errorf("%s: %+v, want %d of %d", endpoint, list[0], want, len(wallets))
+		}
+	}
+}
+
+// moves: what is found of the calls that an endpoint lost to others is what a walk through all of them finds.
+func (e *everybody) moves(t *testing.T) {
+	from := e.now.AddDate(0, 0, -1)
+	for _, endpoint := range []string{"r/a/x", "r/a/y", "p/a/x", "r/a_x", "never"} {
+		want, sum := report.MovesFrom(endpoint), int64(0)
+		for i := range e.calls {
+			if !e.calls[i].At.Before(from) {
+				want.Add(&e.calls[i])
+			}
+		}
+		got, since, err := e.reporter().Moves(t.Context(), endpoint, from, e.now.Add(time.Second))
+		if diff := gocmp.Diff(want.List(), got); diff != "" || err != nil || !since.Equal(from) {
+			t.Errorf("%s: %s, %v, since %v", endpoint, diff, err, since)
+		}
+		for _, m := range got {
+			sum += min(m.Failed, 1) + min(m.Passed, 1)
+		}
+		if endpoint == "r/a/x" && sum < 5 {
+			t.Errorf("%+v: there are too few to show anything", got)
+		}
+	}
+	// Of a busy gateway only the newest calls are looked at, and it says since when.
+	n := 0
+	since, err := e.s.Ledger.CallsElsewhere(t.Context(), "r/a/x", from, e.now.Add(time.Second), 50, func(*record.Call) { n++ })
+	if err != nil || !since.Equal(e.calls[49].At) || n == 0 || n > 50 {
+		t.Errorf("%d, %v, %v; want %v", n, since, err, e.calls[49].At)
 	}
 }
 

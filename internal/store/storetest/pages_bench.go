@@ -134,6 +134,14 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			_, _, _, err := r.Causes(ctx, now.AddDate(0, 0, -1), now, 100)
 			return err
 		}},
+		{"causes of failures of a day at one endpoint", func(ctx context.Context) error {
+			_, err := r.CausesAt(ctx, "provider/vendor/model-3", now.AddDate(0, 0, -1), now, 100)
+			return err
+		}},
+		{"what moved from one endpoint in a day", func(ctx context.Context) error {
+			_, _, err := r.Moves(ctx, "provider/vendor/model-3", now.AddDate(0, 0, -1), now)
+			return err
+		}},
 		{"statement of 30 days", statement(30)},
 		{"statement of 366 days", statement(366)},
 		{"a day of the statement", func(ctx context.Context) error { _, err := r.DayOf(ctx, wallet, today.AddDate(0, 0, -40)); return err }},

@@ -90,6 +90,10 @@ export const getAdminCall = /* @__PURE__ */ query('getAdminCall', '/api/admin/ca
 export const listFailures = /* @__PURE__ */ query('listFailures', '/api/admin/errors')
 export const getFailure = /* @__PURE__ */ query('getFailure', '/api/admin/errors/one')
 export const getSales = /* @__PURE__ */ query('getSales', '/api/admin/sales')
+export const getEndpointActivity = /* @__PURE__ */ query(
+  'getEndpointActivity',
+  '/api/admin/endpoints/{id}/activity',
+)
 export const getAdminNow = /* @__PURE__ */ query('getAdminNow', '/api/admin/now')
 export const listAdminPrices = /* @__PURE__ */ query('listAdminPrices', '/api/admin/prices')
 export const getPriceDraft = /* @__PURE__ */ query('getPriceDraft', '/api/admin/prices/draft')

@@ -3102,6 +3102,7 @@ export interface paths {
         trace?: never;
     };
     "/api/admin/sales": {
+    "/api/admin/endpoints/{id}/activity": {
         parameters: {
             query?: never;
             header?: never;
@@ -3130,6 +3131,10 @@ export interface paths {
         };
         /** The sales of a period as a file: one row for each day, account, model and provider; for operators */
         get: operations["getSalesFile"];
+         * Show how fast an endpoint was, why it failed, and where its calls went instead
+         * @description Attempts with people's own keys are no part of the figures and of the moves.
+         */
+        get: operations["getEndpointActivity"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8017,6 +8022,16 @@ export interface components {
             waiting: number;
             /** @description Those that wait first; without what the seller paid */
             lines: components["schemas"]["BankLine"][];
+        /** @description How many calls had a value above from and up to to. */
+        Bin: {
+            /** Format: double */
+            from: number;
+            /**
+             * Format: double
+             * @description Null: no end
+             */
+            to: number | null;
+            calls: number;
         };
         /** @description Recomputes each balance, charge and sum from the entries. Calls go on meanwhile. */
         BookCheck: {
@@ -8438,6 +8453,21 @@ export interface components {
             /** Format: date-time */
             at: string;
         };
+        /** @description What calls took, or how fast they were: each bin is a quarter wider than the one before, and empty ones at both ends are left out. */
+        Distribution: {
+            /**
+             * Format: double
+             * @description Null when nothing was measured
+             */
+            p50: number | null;
+            /**
+             * Format: double
+             * @description What 19 of 20 calls reached or did better than
+             */
+            p95: number | null;
+            calls: number;
+            bins: components["schemas"]["Bin"][];
+        };
         /** @description The draft, or none. */
         DraftOfPrices: {
             draft: components["schemas"]["PriceDraft"] | null;
@@ -8466,6 +8496,35 @@ export interface components {
         Ended: {
             ended: number;
         };
+        /** @description What an endpoint did, of all nodes. */
+        EndpointActivity: {
+            /**
+             * Format: date-time
+             * @description A full hour
+             */
+            from: string;
+            /** @description That said something of it */
+            attempts: number;
+            served: number;
+            failed: number;
+            /** @description That its rate limit refused */
+            limited: number;
+            /** @description Milliseconds until the first content */
+            first_token_ms: components["schemas"]["Distribution"];
+            /** @description Of the answer */
+            tokens_per_second: components["schemas"]["Distribution"];
+            /** @description Those with most errors first */
+            causes: components["schemas"]["FailureCause"][];
+            /** @description There are further ones */
+            more: boolean;
+            /** @description Those with most calls first */
+            moves: components["schemas"]["EndpointMove"][];
+            /**
+             * Format: date-time
+             * @description From, or later: of a busy gateway, only the newest 20,000 calls are looked at
+             */
+            moves_since: string;
+        };
         /** @description How many endpoints stand how. */
         EndpointCount: {
             healthy: number;
@@ -8478,6 +8537,11 @@ export interface components {
         EndpointHealth: {
             /** @enum {string} */
             state: "healthy" | "slow" | "ejected" | "draining" | "off";
+            /**
+             * Format: date-time
+             * @description When an ejection or an absence began; null: neither, or not known yet
+             */
+            since: string | null;
             /**
              * Format: date-time
              * @description When an ejection or an absence ends
@@ -8502,6 +8566,19 @@ export interface components {
             calls_per_hour: number;
             /** @description The last 24 hours, oldest first */
             ticks: components["schemas"]["EndpointTick"][];
+        };
+        /** @description Calls that an endpoint could have served and that ended at another. */
+        EndpointMove: {
+            /** @description Null: none answered */
+            endpoint: string | null;
+            /** @description Calls that it was tried for first */
+            failed: number;
+            /** @description Calls that it was not tried for: it was ejected, out of service, or had as many attempts as it may have */
+            passed: number;
+            /** Format: date-time */
+            last_at: string;
+            /** @description Id of the last call */
+            call: string;
         };
         /** @description An hour of an endpoint. */
         EndpointTick: {
@@ -9767,6 +9844,11 @@ export interface components {
             region: string | null;
             /** @enum {string} */
             state: "healthy" | "slow" | "ejected" | "draining" | "off";
+            /**
+             * Format: date-time
+             * @description When an ejection or an absence began; null: neither, or not known yet
+             */
+            since: string | null;
             /**
              * Format: date-time
              * @description When an ejection or an absence ends
@@ -21148,11 +21230,22 @@ export interface operations {
             };
             header?: never;
             path?: never;
+    getEndpointActivity: {
+        parameters: {
+            query?: {
+                /** @description How far back, with the present hour; 24 without it */
+                hours?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The figures of the period, of the one before, and a page of the table */
+            /** @description What it did in the period, of all nodes */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -21161,6 +21254,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdminSales"];
+                        data: components["schemas"]["EndpointActivity"];
                     };
                 };
             };

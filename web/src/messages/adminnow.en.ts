@@ -39,6 +39,7 @@ const messages = {
   checkOk: 'holds',
   checkBad: 'does not hold',
   endpoints: 'Endpoints',
+  open: 'Endpoint {id}',
   none: 'No endpoint yet',
   noneText: 'Connect a provider, and its endpoints appear here.',
   countEjected: { one: '{n} ejected', other: '{n} ejected' },

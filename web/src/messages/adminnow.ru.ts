@@ -50,6 +50,7 @@ export default {
   checkOk: 'в порядке',
   checkBad: 'нарушено',
   endpoints: 'Точки',
+  open: 'Точка {id}',
   none: 'Точек пока нет',
   noneText: 'Подключите провайдера, и его точки появятся здесь.',
   countEjected: {

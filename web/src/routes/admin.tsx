@@ -70,6 +70,12 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/endpoints/$provider/$',
+    load: () => import('../pages/admin/endpoint'),
+    areas: ['admin', 'endpoints', 'admincalls', 'calls', 'route'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/catalog',
     load: () => import('../pages/admin/prices'),
     areas: ['admin', 'adminprices'],

@@ -5,7 +5,7 @@ import { loadMessages, type Area } from '../i18n'
 import type { Path } from './paths'
 
 export interface PageRoute {
-  /** `/models/$vendor/$model`: a part with $ is read with useParams */
+  /** `/models/$vendor/$model`: a part with $ is read with useParams; $ alone at the end is any rest, also none */
   readonly path: Path
   /** The chunk with the page, as its default export */
   readonly load: () => Promise<{ default: ComponentType }>

@@ -48,6 +48,7 @@ export const paths = [
   '/admin/people',
   '/admin/people/$id',
   '/admin/endpoints',
+  '/admin/endpoints/$provider/$',
   '/admin/catalog',
   '/admin/providers',
   '/admin/providers/$id',

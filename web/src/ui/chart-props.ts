@@ -25,6 +25,8 @@ export interface ChartProps {
   series: readonly Series[]
   /** Writes a value, for the axis, the cursor and the table */
   format: (v: number) => string
+  /** Buckets of values and not of time: what they are called. `times` are their numbers, times 1000, and `time` writes one. */
+  head?: string
   /** Writes a time */
   time: (ms: number) => string
   height?: number

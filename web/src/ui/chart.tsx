@@ -226,7 +226,8 @@ export function Chart(p: ChartProps) {
 function ChartTable(p: ChartProps & { write: (s: Series, i: number) => string }) {
   const t = useT('common')
   const [rows, setRows] = useState(25)
-  const order = p.times.map((_, i) => i).reverse()
+  const order = p.times.map((_, i) => i)
+  if (!p.head) order.reverse()
   return (
     <div className="max-h-[420px] overflow-auto" tabIndex={0} role="region" aria-label={p.title}>
       <table className="w-full text-dense">
@@ -240,7 +241,7 @@ function ChartTable(p: ChartProps & { write: (s: Series, i: number) => string })
               scope="col"
               className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-left text-label font-medium text-ink3"
             >
-              {t('timeUtc')}
+              {p.head ?? t('timeUtc')}
             </th>
             {p.series.map((s) => (
               <th

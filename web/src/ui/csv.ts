@@ -12,18 +12,20 @@ function cell(v: string | number | null): string {
       : text
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
-/** The data of a chart: the beginning of each bucket in UTC, then each series; amounts with all digits and a dot, nothing where nothing is known. */
-export function csvOf(p: Pick<ChartProps, 'times' | 'series'>): string {
+/** The data of a chart: the beginning of each bucket in UTC, or what else a bucket is, then each series; amounts with all digits and a dot, nothing where nothing is known. */
+export function csvOf(
+  p: Pick<ChartProps, 'times' | 'series'> & Partial<Pick<ChartProps, 'head' | 'time'>>,
+): string {
   const rows: (string | number | null)[][] = [
-    ['time_utc', ...p.series.map((s) => s.label)],
+    [p.head ?? 'time_utc', ...p.series.map((s) => s.label)],
     ...p.times.map((ms, i) => [
-      new Date(ms).toISOString(),
+      p.head && p.time ? p.time(ms) : new Date(ms).toISOString(),
       ...p.series.map((s) => s.exact?.[i] ?? s.values[i] ?? null),
     ]),
   ]
   return rows.map((r) => r.map(cell).join(',') + '\r\n').join('')
 }
-export function downloadCsv(p: Pick<ChartProps, 'times' | 'series' | 'title'>): void {
+export function downloadCsv(p: Pick<ChartProps, 'times' | 'series' | 'title' | 'head' | 'time'>): void {
   const url = URL.createObjectURL(new Blob(['\ufeff', csvOf(p)], { type: 'text/csv;charset=utf-8' }))
   const a = document.createElement('a')
   a.href = url

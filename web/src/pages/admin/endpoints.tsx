@@ -1,30 +1,21 @@
 /** /admin/endpoints: which endpoints are not well, and what happens when one is taken out of service. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
 import { useEffect, useState } from 'react'
-import { get, type Reply } from '../../api/client'
+import { get } from '../../api/client'
 import { listAdminEndpoints } from '../../api/operations'
-import { duration, integer, number, percent, seconds, time } from '../../format'
+import { integer, number, percent, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Link, usePageSearch, type SearchShape } from '../../ui/link'
-import { State, type Tone } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { pageOf } from './provider-data'
+import { Stand } from './endpoint-state'
+import { endpointPage, pageOf, type Endpoint } from './provider-data'
 import { TakeOut, useReturn } from './take-out'
 
-type Endpoint = Reply<'/api/admin/endpoints'>['data'][number]
-
 const states = ['ejected', 'slow', 'draining', 'off', 'healthy'] as const
-const tones: Record<string, Tone> = {
-  healthy: 'good',
-  slow: 'warn',
-  ejected: 'bad',
-  draining: 'accent',
-  off: 'plain',
-}
 interface Chosen {
   readonly q: string
   readonly state: string
@@ -169,43 +160,24 @@ export default function Endpoints() {
 }
 
 function Name({ e }: { e: Endpoint }) {
+  const t = useT('endpoints')
   return (
     <span className="min-w-0 break-all" translate="no">
       <Link to={pageOf(e.provider)} className="font-medium text-ink no-underline hover:underline">
         {e.provider}
       </Link>{' '}
-      <span className="font-mono text-small">{e.model}</span>{' '}
+      <Link
+        to={endpointPage(e.id)}
+        className="font-mono text-small text-ink no-underline hover:underline"
+        aria-label={t('open', { id: e.id })}
+      >
+        {e.model}
+      </Link>{' '}
       <span className="text-small text-ink3">
         {[e.region, e.tier === 'default' ? null : e.tier, e.variant === 'standard' ? null : e.variant]
           .filter((x) => x !== null)
           .join(' ')}
       </span>
-    </span>
-  )
-}
-
-function Stand({ e }: { e: Endpoint }) {
-  const t = useT('endpoints')
-  const { state, until, in_flight: running } = e.health
-  const words =
-    state === 'draining'
-      ? t('running', { n: running })
-      : state === 'off' && e.absence?.until
-        ? t('offUntil', { time: time(e.absence.until, { minutes: true }) })
-        : state === 'ejected' && until && Date.parse(until) > Date.now()
-          ? t('retry', { time: duration(Date.parse(until) - Date.now()) })
-          : t.or(`state_${state}`, state)
-  return (
-    <span className="flex flex-col">
-      <State tone={tones[state] ?? 'plain'}>{words}</State>
-      {e.absence && (
-        <span className="text-small text-ink3 wrap-anywhere">
-          {t('byAt', { by: e.absence.by })}
-          {e.absence.target !== `endpoint:${e.id}` &&
-            `, ${t('ofWhole', { target: e.absence.target.replace(/^\w+:/, '') })}`}
-          {e.absence.reason && `: ${e.absence.reason}`}
-        </span>
-      )}
     </span>
   )
 }

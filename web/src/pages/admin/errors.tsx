@@ -1,7 +1,6 @@
 /** /admin/errors: why calls of everybody failed, one line for each cause. */
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { Reply } from '../../api/client'
 import { getFailure, listFailures } from '../../api/operations'
 import { integer } from '../../format'
 import { useT } from '../../i18n'
@@ -13,8 +12,8 @@ import { Sheet } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
-
-type Cause = Reply<'/api/admin/errors'>['data']['causes'][number]
+import { CauseOf, type Cause } from './cause'
+import { endpointPage } from './provider-data'
 
 const hours = ['1', '24', '168', '744'] as const
 type Hours = (typeof hours)[number]
@@ -124,31 +123,6 @@ export default function Errors() {
   )
 }
 
-function CauseOf({ r, onOpen }: { r: Cause; onOpen?: () => void }) {
-  const route = useT('route')
-  const c = useT('calls')
-  const name = route.or(`fault_${r.code}`, c.or(`result_${r.code}`, r.code.replace(/_/g, ' ')))
-  return (
-    <span className="block min-w-0 py-1">
-      <span className="flex flex-wrap items-center gap-2">
-        {onOpen ? (
-          <button type="button" className="text-left font-medium hover:underline" onClick={onOpen}>
-            {name}
-          </button>
-        ) : (
-          <span className="font-medium">{name}</span>
-        )}
-        <code className="text-label text-ink3">{r.code}</code>
-      </span>
-      {r.said && (
-        <span lang="en" className="block max-w-[52ch] text-small break-words text-ink2">
-          “{r.said}”
-        </span>
-      )}
-    </span>
-  )
-}
-
 function Where({ r }: { r: Cause }) {
   const t = useT('admincalls')
   if (r.provider === null) return <span className="text-ink3">{t('nobody')}</span>
@@ -235,7 +209,11 @@ function Affected({ cause, hours }: { cause: Cause; hours: string }) {
                 {
                   key: 'endpoint',
                   head: t('endpoint'),
-                  cell: (r) => <code className="break-all">{r.endpoint}</code>,
+                  cell: (r) => (
+                    <Link to={endpointPage(r.endpoint)} className="text-ink">
+                      <code className="break-all">{r.endpoint}</code>
+                    </Link>
+                  ),
                 },
                 { key: 'errors', head: t('errors'), align: 'end', cell: (r) => integer(r.errors) },
                 {

@@ -9,10 +9,12 @@ import { Chart } from '../../ui/chart'
 import type { Column } from '../../ui/columns'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
+import { Link } from '../../ui/link'
 import { State, Tag, Ticks, type Tone } from '../../ui/marks'
 import { Page, PageHead, SectionHead } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
+import { endpointPage } from './provider-data'
 
 type Now = Reply<'/api/admin/now'>
 type Figure = Now['figures']['failed_share']
@@ -264,7 +266,13 @@ function Endpoints({ now }: { now: Now }) {
       <span translate="no" className="font-medium">
         {e.provider}
       </span>{' '}
-      <span className="font-mono text-small">{e.model}</span>{' '}
+      <Link
+        to={endpointPage(e.id)}
+        className="font-mono text-small text-ink no-underline hover:underline"
+        aria-label={t('open', { id: e.id })}
+      >
+        {e.model}
+      </Link>{' '}
       {e.region && <span className="text-small text-ink3">{e.region}</span>}
     </span>
   )

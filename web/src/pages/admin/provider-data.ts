@@ -20,5 +20,9 @@ export const renewAll = () =>
 /** An amount as it was typed, with a point. */
 export const amount = (text: string) => text.trim().replace(',', '.')
 
+/** The address of an endpoint's page: the slashes of its id are those of the address. */
+export const endpointPage = (id: string) =>
+  `/admin/endpoints/${id.split('/').map(encodeURIComponent).join('/')}`
+
 /** The address of a provider's page. */
 export const pageOf = (id: string) => `/admin/providers/${encodeURIComponent(id)}`

@@ -10,19 +10,22 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
-import { LinkButton } from '../../ui/link'
+import { Link, LinkButton } from '../../ui/link'
 import { Dialog } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast, toastError } from '../../ui/toast'
 import { Price } from '../../ui/values'
-import { amount, renewAll, type Endpoint } from './provider-data'
+import { amount, endpointPage, renewAll, type Endpoint } from './provider-data'
 import type { Provider } from './providers'
+import { TakeOut, useReturn } from './take-out'
 
 export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: boolean }) {
   const t = useT('providers')
   const { data, error, refetch } = useQuery(listAdminEndpoints({ query: { provider: p.id, limit: 200 } }))
+  const at = useT('endpoints')
   const [adding, setAdding] = useState(false)
+  const [taking, setTaking] = useState<string | null>(null)
   const price = (e: Endpoint, name: string) => perToken(e.pricing.base[name])
   return (
     <>
@@ -55,9 +58,11 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
                 key: 'model',
                 head: t('model'),
                 cell: (e) => (
-                  <span translate="no" className="break-all">
-                    {e.model}
-                  </span>
+                  <Link to={endpointPage(e.id)} className="text-ink no-underline hover:underline">
+                    <span translate="no" className="break-all">
+                      {e.model}
+                    </span>
+                  </Link>
                 ),
               },
               {
@@ -82,13 +87,51 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
                 align: 'end',
                 cell: (e) => <Price bare value={price(e, 'completion')} />,
               },
+              {
+                key: 'act',
+                head: '',
+                name: at('act'),
+                align: 'end',
+                cell: (e) => <Service e={e} onTake={setTaking} />,
+              },
             ]}
           />
         )}
       </Panel>
       {p.models > 0 && <FirstCall tried={tried} />}
+      {taking !== null && (
+        <TakeOut
+          target={`model:${p.id}/${taking}`}
+          name={at('modelAt', { model: taking, provider: p.name })}
+          onClose={() => setTaking(null)}
+        />
+      )}
       {adding && <NewModel p={p} onClose={() => setAdding(false)} />}
     </>
+  )
+}
+
+/** Takes one model out of service at this provider, with all endpoints that it has here, or returns it. */
+function Service({ e, onTake }: { e: Endpoint; onTake: (model: string) => void }) {
+  const t = useT('endpoints')
+  const target = `model:${e.provider}/${e.model}`
+  const back = useReturn(e.model)
+  if (e.absence?.target === target)
+    return (
+      <Button
+        small
+        busy={back.busy}
+        aria-label={t('returnOf', { id: e.model })}
+        onClick={() => back.run(target)}
+      >
+        {t('return')}
+      </Button>
+    )
+  if (!e.on || e.absence) return null
+  return (
+    <Button small look="quiet" aria-label={t('takeOutOf', { id: e.model })} onClick={() => onTake(e.model)}>
+      {t('takeOut')}
+    </Button>
   )
 }
 

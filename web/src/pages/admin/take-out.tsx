@@ -132,7 +132,7 @@ function Shown({ e }: { e: Effect }) {
     <>
       <p className="text-ink">
         {moved > 0
-          ? t('moves', { n: moved, others: t('others', { n: e.goes_to_count }) })
+          ? t('moving', { n: moved, others: t('others', { n: e.goes_to_count }) })
           : failing === 0 && t('idle')}{' '}
         {e.running > 0 && t('runs', { n: e.running })} {failing > 0 && t('fails', { n: failing })}
       </p>
