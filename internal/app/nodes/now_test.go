@@ -67,4 +67,15 @@ func TestEachNodeShowsAll(t *testing.T) {
 	if is := look(nodes[0]); is.Nodes[1].Differs == nil || is.Nodes[0].Differs != nil { // each has a simulator of its own, and so other providers
 		t.Errorf("%+v", is.Nodes)
 	}
+	desk := &apptest.Account{Gw: &apptest.Gateway{URL: nodes[0].Node.AdminURL(), Client: nodes[0].Client}, Key: boss.Pages.Key}
+	settings := apptest.Decode[struct {
+		Nodes []struct {
+			ID      string
+			Self    bool
+			Differs *string
+		}
+	}](t, desk.Do(t, http.MethodGet, "/api/admin/settings", nil).Body)
+	if n := settings.Nodes; len(n) != 2 || !n[0].Self || n[0].Differs != nil || n[1].ID != nodes[1].Node.ID() || n[1].Differs == nil {
+		t.Errorf("the page of settings has %+v", n)
+	}
 }
