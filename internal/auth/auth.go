@@ -43,9 +43,9 @@ type Session struct {
 	Address   string
 	Agent     string // the browser's User-Agent, at most 200 bytes
 
-	Sees      string    // id of the person as whom its operator looks at the interface, "" nobody
-	SeesSince time.Time // zero: nobody
-	SeesUntil time.Time // zero: nobody
+	Sees      string    // id of the person as whom its operator looks at the interface, "" none
+	SeesSince time.Time // zero: it sees as no other
+	SeesUntil time.Time // zero: it sees as no other
 }
 
 // Fresh reports whether the person proved who they are short enough ago for what matters most: keys, secrets, roles.

@@ -58,7 +58,7 @@ func maySee(p, seen *Person) error {
 	return nil
 }
 
-// Seen is the person as whom a session looks at the interface, nil for nobody. What must end ends here: when the time is over, or one of the two is not
+// Seen is the person as whom a session looks at the interface, nil for none. What must end ends here: when the time is over, or one of the two is not
 // any more who they were.
 func (m *Manager) Seen(ctx context.Context, s *Session, p *Person) (*Person, error) {
 	if s.Sees == "" {
@@ -101,7 +101,7 @@ func (m *Manager) endSeen(ctx context.Context, n *Seeing, why, from string) erro
 	return nil
 }
 
-// sweepSeeing ends what nobody has ended, at most n, and returns how many.
+// sweepSeeing ends what no request has ended, at most n, and returns how many.
 func (m *Manager) sweepSeeing(ctx context.Context, n int) (int, error) {
 	now := m.moment()
 	over, err := m.store.SeeingOver(ctx, now, n)

@@ -99,7 +99,7 @@ func refuseSeeing(what, message string) error {
 	return e
 }
 
-// counted is the user for whom a request of a caller is counted: an operator uses up nobody else's allowances.
+// counted is the user for whom a request of a caller is counted: an operator uses up no allowance of another person.
 func (x *request) counted(c *apikey.Caller) string {
 	if x.session != nil {
 		return x.session.User
