@@ -487,6 +487,8 @@ type keyCmd struct {
 	List        keyListCmd        `cmd:"" help:"List keys."`
 	Rates       keyRatesCmd       `cmd:"" help:"Set the limits of a key per minute."`
 	Preferences keyPreferencesCmd `cmd:"" help:"Show or set the provider preferences for the requests of a key."`
+	Change      keyChangeCmd      `cmd:"" help:"Change the name, the limit or the expiry of a key."`
+	Reset       keyResetCmd       `cmd:"" name:"reset-spending" help:"Let the limit of a key count from now on."`
 	Disable     keySetCmd         `cmd:"" help:"Refuse a key."`
 	Enable      keySetCmd         `cmd:"" help:"Accept a disabled key again."`
 	Delete      keySetCmd         `cmd:"" help:"Delete a key for good."`
@@ -642,6 +644,110 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 	}
 	fmt.Println(text)
 	return nil
+}
+
+type keyChangeCmd struct {
+	location
+	Key     string  `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	Name    *string `help:"Another name." placeholder:"NAME"`
+	Limit   *string `help:"Limit in rubles; none removes it." placeholder:"RUBLES"`
+	Reset   *string `help:"When the limit resets: daily, weekly, monthly or never." enum:"daily,weekly,monthly,never" placeholder:"PERIOD"`
+	Expires *string `help:"Time until the key expires, such as 720h; never removes it." placeholder:"DURATION"`
+}
+
+// change is what the flags say of a key with a limit.
+func (c *keyChangeCmd) change(limit *apikey.Limit, now time.Time) (out apikey.Change, err error) {
+	out.Name = c.Name
+	e := apikey.LimitEdit{AmountGiven: c.Limit != nil, ResetGiven: c.Reset != nil}
+	if c.Limit != nil && *c.Limit != "none" {
+		amount, err := rubles("--limit", *c.Limit)
+		if err != nil {
+			return out, err
+		}
+		e.Amount = &amount
+	}
+	if c.Reset != nil && *c.Reset != "never" {
+		e.Reset = apikey.Reset(*c.Reset)
+	}
+	if e.AmountGiven || e.ResetGiven {
+		if limit, err = e.Of(limit); err != nil {
+			return out, fmt.Errorf("--reset is the interval after which a limit starts again, so it needs --limit")
+		}
+		out.Limit = &limit
+	}
+	if c.Expires != nil {
+		out.ExpiresAt = &time.Time{}
+		if *c.Expires != "never" {
+			d, err := time.ParseDuration(*c.Expires)
+			if err != nil || d <= 0 {
+				return out, fmt.Errorf("--expires must be a time from now, such as 720h, or never")
+			}
+			*out.ExpiresAt = now.Add(d)
+		}
+	}
+	if c.Name == nil && c.Limit == nil && c.Reset == nil && c.Expires == nil {
+		err = fmt.Errorf("say what to change: --name, --limit, --reset or --expires")
+	}
+	return out, err
+}
+
+func (c *keyChangeCmd) Run(ctx context.Context) error {
+	o, hash, err := c.adminWith(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	k, err := o.Keys.ByHash(ctx, "", hash)
+	if err != nil {
+		return err
+	}
+	change, err := c.change(k.Limit, time.Now())
+	if err != nil {
+		return err
+	}
+	if k, err = o.Keys.Change(ctx, "", hash, change, operator); err != nil {
+		return err
+	}
+	until := "without an expiry"
+	if !k.ExpiresAt.IsZero() {
+		until = "until " + k.ExpiresAt.Format(time.RFC3339)
+	}
+	fmt.Printf("%s is %q with %s, %s; running nodes know within 5 seconds.\n", k.Label, k.Name, k.Limit, until)
+	return nil
+}
+
+type keyResetCmd struct {
+	location
+	Key    string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	Reason string `help:"Why, for the audit log." required:""`
+}
+
+func (c *keyResetCmd) Run(ctx context.Context) error {
+	o, hash, err := c.adminWith(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	k, err := o.Keys.ResetSpending(ctx, "", hash, c.Reason, operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("The limit of %s counts from now on. What it has spent stays in the books.\n", k.Label)
+	return nil
+}
+
+// adminWith opens the database and finds a key.
+func (l *location) adminWith(ctx context.Context, key string) (*app.Admin, string, error) {
+	o, err := l.admin(ctx, false)
+	if err != nil {
+		return nil, "", err
+	}
+	hash, err := o.KeyNamed(ctx, key)
+	if err != nil {
+		o.Close()
+		return nil, "", err
+	}
+	return o, hash, nil
 }
 
 type keyListCmd struct {

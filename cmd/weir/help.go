@@ -29,6 +29,8 @@ var examples = map[string]string{
 	"key list":                         "weir key list alice",
 	"key rates":                        "weir key rates sk-weir-v1-4...Sl2 --requests 60 --tokens 100000 --rubles 50",
 	"key preferences":                  `weir key preferences sk-weir-v1-4...Sl2 '{"zdr": true}'`,
+	"key change":                       "weir key change sk-weir-v1-4...Sl2 --limit 500 --reset monthly --expires 720h",
+	"key reset-spending":               "weir key reset-spending sk-weir-v1-4...Sl2 --reason 'the test is over'",
 	"key disable":                      "weir key disable sk-weir-v1-4...Sl2",
 	"key enable":                       "weir key enable sk-weir-v1-4...Sl2",
 	"key delete":                       "weir key delete sk-weir-v1-4...Sl2",

@@ -232,3 +232,46 @@ test('an administrator sees as a person: whose page it is on each of them, nothi
   await other.close();
   await page.done();
 });
+
+test('a key whose limit is used up goes on when its spending is reset, and what was spent stays', async () => {
+  const boris = await person('Boris Orlov', 100, '--limit', '0.000001');
+  assert.notEqual((await chat(boris.key)).status, 200);
+  const page = await open(b, weir, { path: `/admin/people/${boris.id}`, signedIn: true });
+  await page.getByRole('button', { name: 'Change or reset laptop' }).click();
+  await page.getByRole('menuitem', { name: 'Change limit, expiry, name' }).click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('Limit', { exact: true }).fill('20');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'detached' });
+  await becomes(() => chat(boris.key).then((r) => r.status === 200), true);
+  await page.reload();
+  await page.getByRole('button', { name: 'Change or reset laptop' }).click();
+  await page.getByRole('menuitem', { name: 'Reset spending' }).click();
+  const sure = page.getByRole('alertdialog');
+  await sure.getByText('of 20').waitFor();
+  await sure.getByLabel('Reason, for the audit log').fill('ticket 4711');
+  await sure.getByRole('button', { name: 'Reset spending' }).click();
+  await sure.waitFor({ state: 'detached' });
+  await table(page, 'Keys').getByText(/^0.* of 20/).waitFor();
+  assert.match(await run('audit', 'list'), /key\.reset_spending/);
+  await page.done();
+});
+
+test('a person is given 100 rubles, and their key is found by its text and disabled', async () => {
+  const vera = await person('Vera Sizova', 0);
+  const page = await open(b, weir, { path: '/admin/people', signedIn: true });
+  await search(page).fill(vera.key);
+  await page.waitForURL(new RegExp(`/admin/people/${vera.id}\\?key=key_`));
+  await page.getByRole('button', { name: 'Adjust' }).click();
+  const form = page.getByRole('dialog');
+  await form.getByLabel('Amount').fill('100');
+  await form.getByLabel('Reason, shown in the statement').fill('Welcome');
+  await form.getByLabel('Reference').fill('TICKET-100');
+  await form.getByRole('button', { name: /^Add 100/ }).click();
+  await page.getByRole('term').filter({ hasText: 'Balance' }).locator('xpath=following-sibling::dd').getByText('100').waitFor();
+  assert.equal((await chat(vera.key)).status, 200);
+  await page.getByRole('button', { name: 'Disable: laptop' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+  await becomes(() => works(vera.key), false);
+  await page.done();
+});

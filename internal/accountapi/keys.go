@@ -8,8 +8,8 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/notify"
 	"weir/internal/operation"
 	"weir/internal/rawjson"
 	"weir/internal/report"
@@ -158,6 +158,12 @@ type KeyRotation struct {
 	Hours *int   `json:"hours,omitempty" minimum:"0" maximum:"168" default:"24"` // how long the former text works; 0: not at all
 }
 
+// SpendingReset is why a key's spending is reset.
+type SpendingReset struct {
+	Hash   string `json:"-" path:"hash"`                                // SHA-256 of the key in hex; after a rotation the former one works as long as the former key
+	Reason string `json:"reason,omitempty" null:"none" maxLength:"200"` // for the audit
+}
+
 const usualHours = 24
 
 // change reads a form for a key with a limit; nil: it has none.
@@ -238,9 +244,9 @@ func accountKeys(d Deps) []operation.Operation {
 	return append(changesOfKeys(d),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/keys", ID: "listAccountKeys", Access: operation.Management, Tag: "keys",
-			Summary: "The keys of the account, newest first", Answer: "All keys; there are at most 50",
+			Summary: "The keys of the account, newest first", Answer: "All keys; there are at most as many as most says",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AccountKeyList, err error) {
-			l.Most = apikey.MaxPerUser
+			l.Most = d.Keys.MaxPerUser()
 			l.Data, err = keysOf(ctx, d, c.User, c.Wallet, c.Person)
 			return l, err
 		}),
@@ -284,12 +290,21 @@ func changesOfKeys(d Deps) []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			change, err := in.change(k.Limit, d.MostRates)
+			if k, err = d.ChangeKey(ctx, c, c.User, &k, in); err != nil {
+				return out, err
+			}
+			return keyAnswer(ctx, d, c, &k)
+		}),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/keys/{hash}/reset-spending", ID: "resetKeySpending", Access: operation.Management, Fresh: true, Tag: "keys",
+			Summary: "Let a key's limit count from now on", Answer: "The key", Example: `{"reason": "The test is over"}`,
+			Description: "It holds for limits of a day, week or month and for those without an interval. What the key has spent stays in spent_total, in activity and in the ledger. Calls that are running count when they end.",
+		}, func(ctx context.Context, c *operation.Call, in *SpendingReset) (out operation.Data[AccountKey], err error) {
+			k, err := keyByHash(ctx, d, c, in.Hash)
 			if err != nil {
 				return out, err
 			}
-			change.Name, change.Disabled = in.Name, in.Disabled
-			if k, err = d.Keys.Change(ctx, c.User, k.Hash, change, c.Actor); err != nil {
+			if k, err = d.ResetSpending(ctx, c, c.User, k.Hash, in.Reason); err != nil {
 				return out, err
 			}
 			return keyAnswer(ctx, d, c, &k)
@@ -317,6 +332,27 @@ func changesOfKeys(d Deps) []operation.Operation {
 			return withText(ctx, d, c, &k, text)
 		}),
 	}
+}
+
+// ResetSpending lets the limit of a key of a user count from now on. What this node has charged is posted first, or it would count again.
+func (d Deps) ResetSpending(ctx context.Context, c *operation.Call, user, hash, reason string) (k apikey.Key, err error) {
+	if k, err = d.Keys.ByHash(ctx, user, hash); err != nil {
+		return k, err
+	}
+	if _, err := d.Books.KeySpend(ctx, k.ID); err != nil {
+		return k, err
+	}
+	return d.Keys.ResetSpending(ctx, user, k.Hash, reason, c.Actor)
+}
+
+// ChangeKey changes a key of a user.
+func (d Deps) ChangeKey(ctx context.Context, c *operation.Call, user string, k *apikey.Key, in *AccountKeyChange) (apikey.Key, error) {
+	change, err := in.change(k.Limit, d.MostRates)
+	if err != nil {
+		return *k, err
+	}
+	change.Name, change.Disabled = in.Name, in.Disabled
+	return d.Keys.Change(ctx, user, k.Hash, change, c.Actor)
 }
 
 // MakeKey makes a key for a person, for somebody else who may.
@@ -397,7 +433,7 @@ func (d Deps) KeysOf(ctx context.Context, user, wallet string) ([]AccountKey, er
 }
 
 func keysOf(ctx context.Context, d Deps, user, wallet string, known *auth.Person) ([]AccountKey, error) {
-	keys, err := d.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: 2 * apikey.MaxPerUser})
+	keys, err := d.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: apikey.MostPerUser})
 	if err != nil {
 		return nil, err
 	}
@@ -435,7 +471,7 @@ func (r *keyReader) show(k *apikey.Key) AccountKey {
 		CreatedAt: k.CreatedAt, UpdatedAt: k.UpdatedAt, ExpiresAt: Moment(k.ExpiresAt), LastUsedAt: Moment(s.LastAt),
 	}
 	if k.Limit != nil {
-		out.Spent = notify.InInterval(k.Limit.Reset, s.KeySpend)
+		out.Spent = s.Counted(ledger.Reset(k.Limit.Reset))
 		remaining := k.Limit.Remaining(out.Spent)
 		out.Limit, out.LimitRemaining, out.LimitReset = &k.Limit.Amount, &remaining, OrNull(string(k.Limit.Reset))
 	}

@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"context"
+	"strings"
 
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
@@ -26,9 +27,20 @@ type SignedOut struct {
 }
 
 type userKeyInput struct {
-	ID       string `json:"-" path:"id"`   // of the user
-	Hash     string `json:"-" path:"hash"` // SHA-256 of the key in hex
-	Disabled bool   `json:"disabled"`
+	ID string `json:"-" path:"id"` // of the user
+	accountapi.AccountKeyChange
+}
+
+// onlySwitches reports whether nothing is to change but whether the key works: anybody who operates may do that.
+func (in *userKeyInput) onlySwitches() bool {
+	f := &in.KeyForm
+	return in.Disabled != nil && in.Name == nil && !f.Limit.Given && !f.LimitReset.Given && !f.RateLimits.Given && f.Provider == nil && !f.ExpiresAt.Given && !f.AllowedModels.Given && !f.AllowedIPs.Given && f.Schema == nil
+}
+
+type userKeyReset struct {
+	ID     string `json:"-" path:"id"`                          // of the user
+	Hash   string `json:"-" path:"hash"`                        // SHA-256 of the key in hex
+	Reason string `json:"reason" minLength:"1" maxLength:"200"` // for the audit, where the person does not read it
 }
 
 // PasswordLink is how a person gets a link for a new password.
@@ -63,17 +75,36 @@ func userActs(d accountapi.Deps) []operation.Operation {
 		}, block(false)),
 		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/admin/users/{id}/keys/{hash}", ID: "switchUserKey", Access: operation.Operating, Fresh: true, Status: 204, Tag: "administration",
-			Summary: "Disable a key of a person, or enable it again; for operators", Answer: "It is so", Example: `{"disabled": true}`,
-			Description: "A disabled key is refused within 5 seconds. Calls that are running end as usual. Its owner can enable it again.",
+			Summary: "Disable a key of a person, enable it again, or change it; for operators", Answer: "It is so", Example: `{"disabled": true}`,
+			Description: "A disabled key is refused within 5 seconds. Calls that are running end as usual. Its owner can enable it again. Limit, expiry, name and all else are changed by administrators, as with " +
+				"PATCH /api/keys/{hash}; fields that are missing stay as they are.",
 		}, func(ctx context.Context, c *operation.Call, in *userKeyInput) (none operation.None, err error) {
 			if _, err := mayChange(ctx, d, c, in.ID); err != nil {
 				return none, err
 			}
+			switches := in.onlySwitches()
+			if !switches && c.Role != apikey.Administrator {
+				return none, fault.New(fault.PermissionDenied, "adminapi.switchUserKey", "Operators disable and enable keys. Ask an administrator to change more of one.")
+			}
 			k, err := d.Keys.ByHash(ctx, in.ID, in.Hash)
-			if err != nil || k.Disabled == in.Disabled {
+			if err != nil || switches && k.Disabled == *in.Disabled {
 				return none, err
 			}
-			_, err = d.Keys.Change(ctx, in.ID, k.Hash, apikey.Change{Disabled: &in.Disabled}, c.Actor)
+			_, err = d.ChangeKey(ctx, c, in.ID, &k, &in.AccountKeyChange)
+			return none, err
+		}),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/admin/users/{id}/keys/{hash}/reset-spending", ID: "resetUserKeySpending", Access: operation.Administration, Fresh: true, Status: 204, Tag: "administration",
+			Summary: "Let the limit of a person's key count from now on", Answer: "It counts from now on", Example: `{"reason": "Ticket 4711"}`,
+			Description: "As with POST /api/keys/{hash}/reset-spending: the spending itself stays.",
+		}, func(ctx context.Context, c *operation.Call, in *userKeyReset) (none operation.None, err error) {
+			if strings.TrimSpace(in.Reason) == "" {
+				return none, fault.Field("adminapi.resetSpending", "reason", "reason is missing.").Coded("missing")
+			}
+			if _, err := mayChange(ctx, d, c, in.ID); err != nil {
+				return none, err
+			}
+			_, err = d.ResetSpending(ctx, c, in.ID, in.Hash, in.Reason)
 			return none, err
 		}),
 		operation.Of(operation.Operation{

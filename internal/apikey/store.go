@@ -14,8 +14,27 @@ import (
 	"weir/internal/usertext"
 )
 
-// MaxPerUser is how many keys a user may have that are not deleted.
-const MaxPerUser = 50
+// How many keys a user may have that are not deleted: by default, and at most, whatever the operator sets. Pages show all of them.
+const (
+	MaxPerUser  = 50
+	MostPerUser = 1000
+)
+
+// Config bounds the keys of users.
+type Config struct {
+	MaxPerUser int `yaml:"max_per_user"`
+}
+
+// Default is the configuration of a node without one.
+func Default() Config { return Config{MaxPerUser: MaxPerUser} }
+
+// Problem says what is wrong with it, "" nothing.
+func (c Config) Problem() string {
+	if c.MaxPerUser < 1 || c.MaxPerUser > MostPerUser {
+		return "it must be a number from 1 to " + strconv.Itoa(MostPerUser)
+	}
+	return ""
+}
 
 // Key is the stored record of a key.
 type Key struct {
@@ -124,6 +143,9 @@ type Store interface {
 	RotateKey(ctx context.Context, user, hash, newHash, newLabel string, until, now time.Time, e audit.Event) (Key, error)
 	// Disablings finds who disabled the keys of a user that are disabled, by the ids of keys. What the audit chain does not know is left out.
 	Disablings(ctx context.Context, user string) (map[string]Disabling, error)
+	// ResetSpending has what a key that is not deleted has spent not count against its limit any more. It completes the event with what had counted. It
+	// fails with fault.NotFound.
+	ResetSpending(ctx context.Context, user, hash string, now time.Time, e audit.Event) (Key, error)
 	// DeleteKey marks a key deleted for good; its row stays for the records that name it. It fails with fault.NotFound.
 	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
 }
@@ -191,6 +213,9 @@ func NewManager(s Store, v *Verifier, now func() time.Time, maxPerUser int) *Man
 	}
 	return &Manager{store: s, verifier: v, now: now, maxPerUser: maxPerUser}
 }
+
+// MaxPerUser is how many keys a user may have.
+func (m *Manager) MaxPerUser() int { return m.maxPerUser }
 
 // Check fails with fault.Invalid for fields out of range.
 func (n *NewKey) Check(now time.Time) error {
@@ -318,9 +343,23 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 	return key, err
 }
 
+// ResetSpending lets the limit of a key of user ("" anybody's) count from now on, whether it has an interval or not. The spending itself stays.
+func (m *Manager) ResetSpending(ctx context.Context, user, hash, reason string, by audit.Actor) (Key, error) {
+	if reason = strings.TrimSpace(reason); len(reason) > maxReason || !usertext.Is(reason) {
+		return Key{}, fault.Field("apikey.ResetSpending", "reason", "reason must be a line of at most %d bytes.", maxReason).Coded("most_bytes", "most", maxReason)
+	}
+	k, err := m.ByHash(ctx, user, hash)
+	if err != nil {
+		return k, err
+	}
+	return m.store.ResetSpending(ctx, user, k.Hash, m.now().UTC().Truncate(time.Microsecond), audit.Event{Actor: by, Action: audit.KeyReset, Target: k.ID, After: reason})
+}
+
+const maxReason = 200 // bytes
+
 // DisableAll disables all keys of a user that are not, and returns how many there were.
 func (m *Manager) DisableAll(ctx context.Context, user string, by audit.Actor) (n int, err error) {
-	keys, err := m.store.ListKeys(ctx, Filter{User: user, Count: m.maxPerUser})
+	keys, err := m.store.ListKeys(ctx, Filter{User: user, Count: MostPerUser}) // there may be more than are allowed now
 	if err != nil {
 		return 0, err
 	}

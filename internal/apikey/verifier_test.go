@@ -136,6 +136,10 @@ func TestLabelsAreUnlike(t *testing.T) {
 	}
 }
 
+func (m *memory) ResetSpending(context.Context, string, string, time.Time, audit.Event) (apikey.Key, error) {
+	panic("not used")
+}
+
 func (m *memory) DeleteKey(_ context.Context, _, hash string, now time.Time, _ audit.Event) error {
 	m.edit(hash, func(f *apikey.Found) { f.DeletedAt = now })
 	return nil

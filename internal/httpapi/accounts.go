@@ -10,7 +10,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/notify"
 	"weir/internal/operation"
 	"weir/internal/record"
 	"weir/internal/report"
@@ -293,7 +292,7 @@ func appendLimit(o *object, k *apikey.Key, s ledger.KeySpend) {
 		o.null("limit_reset")
 	} else {
 		o.amount("limit", k.Limit.Amount)
-		o.amount("limit_remaining", k.Limit.Remaining(notify.InInterval(k.Limit.Reset, s)))
+		o.amount("limit_remaining", k.Limit.Remaining(s.Counted(ledger.Reset(k.Limit.Reset))))
 		o.textOrNull("limit_reset", string(k.Limit.Reset))
 	}
 	o.amount("usage", s.Total)

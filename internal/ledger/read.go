@@ -43,6 +43,26 @@ type ActivityRow struct {
 // KeySpend is what one key has spent, in total and in the current UTC day, week (from Monday) and month, as its limit counts it.
 type KeySpend struct {
 	Total, Daily, Weekly, Monthly money.Nano
+	Forgiven                      Forgiven
+}
+
+// Forgiven is what of a key's spending does not count against its limit, because it was reset. The spending itself stays: it is checked against the books.
+type Forgiven struct {
+	Total, Daily, Weekly, Monthly money.Nano
+}
+
+// Counted is what counts against a limit: what was spent in its interval and since the spending was reset.
+func (s *KeySpend) Counted(r Reset) money.Nano {
+	switch r {
+	case Daily:
+		return s.Daily - s.Forgiven.Daily
+	case Weekly:
+		return s.Weekly - s.Forgiven.Weekly
+	case Monthly:
+		return s.Monthly - s.Forgiven.Monthly
+	case Never:
+	}
+	return s.Total - s.Forgiven.Total
 }
 
 // Entry is one signed, immutable line of the ledger.

@@ -75,7 +75,7 @@ func keyFacts(k *apikey.Key, s *ledger.KeySpend, now, today time.Time) (all []Fa
 	if k.Limit == nil || k.Limit.Amount <= 0 {
 		return all
 	}
-	spent := InInterval(k.Limit.Reset, *s)
+	spent := s.Counted(ledger.Reset(k.Limit.Reset))
 	percent := int64(spent / max(1, k.Limit.Amount/100)) // without a product that might overflow
 	if percent < nearLimit {
 		return all
@@ -87,19 +87,6 @@ func keyFacts(k *apikey.Key, s *ledger.KeySpend, now, today time.Time) (all []Fa
 	return append(all, Fact{
 		Kind: kind, Ref: k.Hash, Name: k.Name, Amount: k.Limit.Amount, Spent: spent, Percent: percent, Reset: string(k.Limit.Reset), Episode: interval(k.Limit.Reset, today),
 	})
-}
-
-// InInterval is what was spent since a limit was last reset.
-func InInterval(r apikey.Reset, s ledger.KeySpend) money.Nano {
-	switch r {
-	case apikey.Daily:
-		return s.Daily
-	case apikey.Weekly:
-		return s.Weekly
-	case apikey.Monthly:
-		return s.Monthly
-	}
-	return s.Total
 }
 
 // interval names the interval of a limit: the day on which it began, "" of one that is never reset.

@@ -12,8 +12,10 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/invalidate"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/store/auditdb"
+	"weir/internal/store/ledgerdb"
 	"weir/internal/store/sqldb"
 )
 
@@ -139,7 +141,7 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 			return err
 		}
 		if have >= maxPerUser {
-			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used.", maxPerUser)
+			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used, or ask the operator, who sets keys.max_per_user.", maxPerUser)
 		}
 		if err := forgetKeys(t, k.User); err != nil {
 			return err
@@ -190,6 +192,31 @@ func (s *Accounts) ChangeKey(ctx context.Context, user, hash string, c apikey.Ch
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.Keys, key.User), auditdb.Record(t, e, now))
+	})
+	return key, err
+}
+
+// ResetSpending is apikey.Store.ResetSpending.
+func (s *Accounts) ResetSpending(ctx context.Context, user, hash string, now time.Time, e audit.Event) (key apikey.Key, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
+		var wallet string
+		err := t.Row(`SELECT u.wallet FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user).Scan(&wallet)
+		if err != nil {
+			return noKey("store.ResetSpending", err)
+		}
+		if key, err = keys.Row(t, `WHERE hash = $1`, hash); err != nil {
+			return err
+		}
+		before, err := ledgerdb.ForgiveKey(t, wallet, key.ID, now)
+		if err != nil {
+			return err
+		}
+		e, reset := e, ledger.Never
+		if key.Limit != nil {
+			reset = ledger.Reset(key.Limit.Reset)
+		}
+		e.Before = before.Counted(reset).String()
+		return auditdb.Record(t, e, now)
 	})
 	return key, err
 }

@@ -144,15 +144,38 @@ func (s *Ledger) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, e
 		if err != nil {
 			return err
 		}
-		periods := ledger.Periods(h.Local(s.db.Now()))
-		for i, to := range []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly} {
-			if err := q.QueryRowContext(ctx, keySpend, sqldb.Text(key), periods[i].Kind, periods[i].Start).Scan((*int64)(to)); err != nil {
+		for i, p := range ledger.Periods(h.Local(s.db.Now())) {
+			spent, forgiven := spendIn(&k, i)
+			if err := q.QueryRowContext(ctx, keySpend, sqldb.Text(key), p.Kind, p.Start).Scan((*int64)(spent), (*int64)(forgiven)); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	return k, err
+}
+
+// spendIn is where a key's spending in one of ledger.Periods is kept.
+func spendIn(k *ledger.KeySpend, period int) (spent, forgiven *money.Nano) {
+	return []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly}[period], []*money.Nano{&k.Forgiven.Total, &k.Forgiven.Daily, &k.Forgiven.Weekly, &k.Forgiven.Monthly}[period]
+}
+
+// ForgiveKey has what a key has spent not count against its limit any more, whatever the limit's interval is or will be.
+func ForgiveKey(t *sqldb.Tx, wallet, key string, now time.Time) (before ledger.KeySpend, err error) {
+	for i, p := range ledger.Periods(t.Zones[wallet].Local(now)) {
+		spent, forgiven := spendIn(&before, i)
+		err := t.LockedRow(`SELECT spent, forgiven FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`, wallet, key, p.Kind, p.Start).Scan((*int64)(spent), (*int64)(forgiven))
+		if errors.Is(err, sql.ErrNoRows) {
+			continue
+		}
+		if err == nil {
+			_, err = t.Exec(keyForgive, wallet, key, p.Kind, p.Start)
+		}
+		if err != nil {
+			return before, err
+		}
+	}
+	return before, nil
 }
 
 // Local is what a clock shows where a wallet's account is when the hour that has t begins, written as a time of UTC. It asks nothing: a

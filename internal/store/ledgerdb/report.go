@@ -353,10 +353,12 @@ const (
 	jobHolds = `SELECT substr(l.node, 5), l.granted - l.consumed, l.at, COALESCE((SELECT j.model FROM video_jobs j WHERE j.id = substr(l.node, 5)), '') FROM leases l
 		WHERE l.wallet = $1 AND l.key_id = '' AND l.epoch = 0 AND l.granted > l.consumed ORDER BY l.at, l.node LIMIT 1000`
 	toppedUp  = `SELECT 1 FROM entries WHERE account = $1 AND transaction_id >= 0 AND substr(ref, 1, 7) <> 'settle:' LIMIT 1`
-	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id
+	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT), CAST(SUM(s.forgiven) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id
 		WHERE k.user_id = $1 AND k.deleted_at IS NULL AND (s.period = $2 AND s.start = $3 OR s.period = $4 AND s.start = $5 OR s.period = $6 AND s.start = $7 OR s.period = $8 AND s.start = $9)
 		GROUP BY s.key_id, s.period`
-	keyUses = `SELECT value, MAX(last_at) FROM usage_groups WHERE wallet = $1 AND part = '` + byKey + `' GROUP BY value`
+	// one look for each key, not at all its days
+	keyUses = `SELECT k.id, (SELECT g.last_at FROM usage_groups g WHERE g.wallet = $2 AND g.part = '` + byKey + `' AND g.value = k.id ORDER BY g.day DESC LIMIT 1) AS at
+		FROM api_keys k WHERE k.user_id = $1 AND k.deleted_at IS NULL`
 )
 
 // Account is report.Store.Account.
@@ -455,34 +457,35 @@ func (s *Ledger) KeySpends(ctx context.Context, user, wallet string) (map[string
 	}
 	type spent struct {
 		key, period string
-		n           money.Nano
+		n, forgiven money.Nano
 	}
-	rows, err := sqldb.List(ctx, s.db, "store.KeySpends", sqldb.Columns(func(x *spent) []any { return []any{&x.key, &x.period, (*int64)(&x.n)} }), keySpends, args...)
+	rows, err := sqldb.List(ctx, s.db, "store.KeySpends", sqldb.Columns(func(x *spent) []any { return []any{&x.key, &x.period, (*int64)(&x.n), (*int64)(&x.forgiven)} }), keySpends, args...)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]report.KeySpend{}
 	for _, x := range rows {
 		k := all[x.key]
-		for i, to := range []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly} {
+		for i := range periods {
 			if periods[i].Kind == x.period {
-				*to = x.n
+				spent, forgiven := spendIn(&k.KeySpend, i)
+				*spent, *forgiven = x.n, x.forgiven
 			}
 		}
 		all[x.key] = k
 	}
 	type use struct {
 		key string
-		at  int64
+		at  sql.NullInt64
 	}
-	uses, err := sqldb.List(ctx, s.db, "store.KeySpends", sqldb.Columns(func(x *use) []any { return []any{&x.key, &x.at} }), keyUses, wallet)
+	uses, err := sqldb.List(ctx, s.db, "store.KeySpends", sqldb.Columns(func(x *use) []any { return []any{&x.key, &x.at} }), keyUses, user, wallet)
 	if err != nil {
 		return nil, err
 	}
 	for _, x := range uses {
-		if x.at > 0 {
+		if x.at.Int64 > 0 {
 			k := all[x.key]
-			k.LastAt = time.UnixMicro(x.at).UTC()
+			k.LastAt = time.UnixMicro(x.at.Int64).UTC()
 			all[x.key] = k
 		}
 	}

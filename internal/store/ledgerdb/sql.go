@@ -55,11 +55,12 @@ const (
 		COALESCE((SELECT epoch FROM nodes WHERE id = $2), 0), COALESCE((SELECT life FROM nodes WHERE id = $2), '') FROM wallets WHERE id = $1`
 
 	keyFundAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
-	keyFund    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyFund    = `SELECT spent - forgiven + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyLease   = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyRecall  = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keyWallet  = `SELECT wallet FROM key_spend WHERE key_id = $1 LIMIT 1`
-	keySpend   = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
+	keyForgive = `UPDATE key_spend SET forgiven = spent WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keySpend   = `SELECT COALESCE(SUM(spent), 0), COALESCE(SUM(forgiven), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
 	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
 	transactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
@@ -91,7 +92,8 @@ const (
 var entries = sqldb.Table{Name: "entries", Columns: []string{"account", "ref", "transaction_id", "line", "amount"}}
 
 var keySpending = sqldb.Table{Name: "key_spend", Columns: []string{"wallet", "key_id", "period", "start", "spent"},
-	Merge: "ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent"}
+	// A refund of a call from before a reset is not forgiven twice.
+	Merge: "ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent, forgiven = CASE WHEN key_spend.forgiven > key_spend.spent + excluded.spent THEN key_spend.spent + excluded.spent ELSE key_spend.forgiven END"}
 
 // maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
 const maxEntries = 10_000

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"pgregory.net/rapid"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,8 +12,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
+	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -331,6 +332,73 @@ func refundedKey(t *testing.T, d *books) {
 }
 
 // noCharge: a call that runs, one that cost nothing, one that was set aside.
+// resetSpending: a limit counts from a reset on, at once and on all nodes, whatever its interval is; what was spent stays, the books agree, and a refund
+// of a call from before makes no limit larger than it is.
+func resetSpending(t *testing.T, d *books) {
+	for _, reset := range []ledger.Reset{ledger.Never, ledger.Daily, ledger.Weekly, ledger.Monthly} {
+		w := d.wallet(100 * ruble)
+		user := "usr_" + strings.TrimPrefix(w, "wal_")
+		k := mustKey(t, d.store, user, func(n *apikey.NewKey) { n.Limit = &apikey.Limit{Amount: 10 * ruble, Reset: apikey.Reset(reset)} })
+		limit := &ledger.KeyLimit{Amount: 10 * ruble, Reset: reset}
+		one, two := d.node(), d.node()
+		spend := func(b *ledger.Book, n money.Nano) *record.Call {
+			t.Helper()
+			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: k.ID, Limit: limit, Amount: n})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := d.call(w, k.ID, n)
+			if err := b.Settle(d.ctx, h, c); err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		full := func() {
+			t.Helper()
+			for _, b := range []*ledger.Book{one, two} {
+				if f := d.refused(b, ledger.HoldRequest{Wallet: w, Key: k.ID, Limit: limit, Amount: 1}); f.Details["reason"] != "key_limit" {
+					t.Errorf("%v", f.Details)
+				}
+			}
+		}
+		again := func(counted money.Nano) {
+			t.Helper()
+			for _, b := range []*ledger.Book{one, two} {
+				if _, err := b.KeySpend(d.ctx, k.ID); err != nil {
+					t.Fatal(err)
+				}
+			}
+			e := audit.Event{Actor: actor, Action: audit.KeyReset, Target: k.ID, After: "why"}
+			if _, err := d.store.Accounts.ResetSpending(d.ctx, user, k.Hash, d.clock.Now(), e); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := d.store.Accounts.AuditFound(d.ctx, audit.Search{Action: audit.KeyReset, Limit: 1})
+			if err != nil || len(rows) != 1 || rows[0].Before != counted.String() || rows[0].After != "why" {
+				t.Errorf("%+v, %v", rows, err)
+			}
+		}
+		first := spend(one, 10*ruble)
+		full()
+		again(10 * ruble)
+		spend(two, 10*ruble) // where it was refused just now
+		full()
+		if _, err := d.refund(one, first, k.ID, 0); err != nil {
+			t.Fatal(err)
+		}
+		got, err := two.KeySpend(d.ctx, k.ID)
+		if err != nil || got.Total != 10*ruble || got.Counted(reset) < 0 || got.Counted(reset) > 10*ruble {
+			t.Errorf("%+v, %v", got, err)
+		}
+		again(got.Counted(reset))
+		spend(one, 10*ruble)
+		full()
+		_, err = d.store.Accounts.ResetSpending(d.ctx, "usr_other", k.Hash, d.clock.Now(), event(audit.KeyReset))
+		wantKind(t, err, fault.NotFound)
+		full()
+		d.balanced()
+	}
+}
+
 func noCharge(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()

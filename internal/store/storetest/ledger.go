@@ -40,6 +40,7 @@ func RunLedger(t *testing.T, open Open) {
 		"refunds on two nodes":                        refundsAtOnce,
 		"many refunds of one call":                    manyRefunds,
 		"refunds of a key's call":                     refundedKey,
+		"a key's spending is reset":                   resetSpending,
 		"a call without a charge is not refunded":     noCharge,
 		"statement":                                   statement,
 		"a call is recorded, charged, explained":      wholeCall,

@@ -1955,6 +1955,26 @@ export interface paths {
         patch: operations["changeAccountKey"];
         trace?: never;
     };
+    "/api/keys/{hash}/reset-spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let a key's limit count from now on
+         * @description It holds for limits of a day, week or month and for those without an interval. What the key has spent stays in spent_total, in activity and in the ledger. Calls that are running count when they end.
+         */
+        post: operations["resetKeySpending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/keys/{hash}/rotate": {
         parameters: {
             query?: never;
@@ -2898,10 +2918,30 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Disable a key of a person, or enable it again; for operators
-         * @description A disabled key is refused within 5 seconds. Calls that are running end as usual. Its owner can enable it again.
+         * Disable a key of a person, enable it again, or change it; for operators
+         * @description A disabled key is refused within 5 seconds. Calls that are running end as usual. Its owner can enable it again. Limit, expiry, name and all else are changed by administrators, as with PATCH /api/keys/{hash}; fields that are missing stay as they are.
          */
         patch: operations["switchUserKey"];
+        trace?: never;
+    };
+    "/api/admin/users/{id}/keys/{hash}/reset-spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Let the limit of a person's key count from now on
+         * @description As with POST /api/keys/{hash}/reset-spending: the spending itself stays.
+         */
+        post: operations["resetUserKeySpending"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/admin/users/{id}/sign-out": {
@@ -11705,6 +11745,11 @@ export interface components {
             /** @description Keys that were disabled */
             keys: number;
         };
+        /** @description Why a key's spending is reset. */
+        SpendingReset: {
+            /** @description For the audit */
+            reason?: string | null;
+        };
         /** @description Something that operators set. */
         StateItem: {
             id: string;
@@ -12111,7 +12156,21 @@ export interface components {
             disabled_by: components["schemas"]["Disabler"] | null;
         };
         UserKeyInput: {
-            disabled: boolean;
+            name?: string | null;
+            disabled?: boolean | null;
+            limit?: components["schemas"]["LimitInput"];
+            limit_reset?: components["schemas"]["LimitReset"];
+            rate_limits?: components["schemas"]["KeyRatesInput"] | null;
+            provider?: components["schemas"]["DefaultPreferences"];
+            /** Format: date-time */
+            expires_at?: string | null;
+            allowed_models?: components["schemas"]["AllowedModels"];
+            allowed_ips?: components["schemas"]["AllowedAddresses"];
+            schema?: components["schemas"]["AnswerSchema"];
+        };
+        UserKeyReset: {
+            /** @description For the audit, where the person does not read it */
+            reason: string;
         };
         /** @description A person in a list. */
         UserRow: {
@@ -18013,7 +18072,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All keys; there are at most 50 */
+            /** @description All keys; there are at most as many as most says */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -18182,6 +18241,56 @@ export interface operations {
                  *     }
                  */
                 "application/json": components["schemas"]["AccountKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccountKey"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    resetKeySpending: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The test is over"
+                 *     }
+                 */
+                "application/json": components["schemas"]["SpendingReset"];
             };
         };
         responses: {
@@ -20732,7 +20841,7 @@ export interface operations {
             path: {
                 /** @description Of the user */
                 id: string;
-                /** @description SHA-256 of the key in hex */
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
                 hash: string;
             };
             cookie?: never;
@@ -20749,6 +20858,54 @@ export interface operations {
         };
         responses: {
             /** @description It is so */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    resetUserKeySpending: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the user */
+                id: string;
+                /** @description SHA-256 of the key in hex */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "Ticket 4711"
+                 *     }
+                 */
+                "application/json": components["schemas"]["UserKeyReset"];
+            };
+        };
+        responses: {
+            /** @description It counts from now on */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];

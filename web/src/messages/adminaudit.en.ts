@@ -76,6 +76,7 @@ const messages = {
   'act_chats.delete': 'Chats deleted',
   'act_key.create': 'Key created',
   'act_key.change': 'Key changed',
+  'act_key.reset_spending': 'Spending of a key reset',
   'act_key.revoke': 'Key deleted',
   act_topup: 'Money added',
   act_adjustment: 'Balance adjusted',

@@ -92,6 +92,7 @@ export default {
   'act_chats.delete': 'Чаты удалены',
   'act_key.create': 'Ключ создан',
   'act_key.change': 'Ключ изменён',
+  'act_key.reset_spending': 'Траты ключа сброшены',
   'act_key.revoke': 'Ключ удалён',
   act_topup: 'Пополнение',
   act_adjustment: 'Корректировка остатка',

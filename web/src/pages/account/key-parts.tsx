@@ -8,7 +8,7 @@ import { dateTime, decimal, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Secret } from '../../ui/copy'
-import { Field, Select } from '../../ui/field'
+import { Field, Input, Select } from '../../ui/field'
 import { AskBeforeLeaving } from '../../ui/leaving'
 import { Level, Tag } from '../../ui/marks'
 import { Confirm, Menu, Sheet, usePhone, type MenuItem } from '../../ui/overlay'
@@ -55,6 +55,74 @@ export function Spending({ k }: { k: Key }) {
     </span>
   )
 }
+/** So many keys are seen at a glance. */
+export const SEARCH_FROM = 20
+/** The keys with a text in their name or their label, or whose text it is the end of. */
+export function found<K extends Key>(keys: readonly K[], text: string): readonly K[] {
+  const words = text.trim().toLowerCase()
+  return words === '' ? keys : keys.filter((k) => `${k.name}\n${k.label}`.toLowerCase().includes(words))
+}
+export function FindKey({ text, onText }: { text: string; onText: (text: string) => void }) {
+  const t = useT('keys')
+  return (
+    <search className="mb-3 block">
+      <Input
+        data-page-search
+        type="search"
+        aria-label={t('find')}
+        placeholder={t('find')}
+        value={text}
+        onChange={(e) => onText(e.target.value)}
+      />
+    </search>
+  )
+}
+
+/** What a reset of a key's spending does, before it is done; operators say why. */
+export function ResetSpending({
+  k,
+  reset,
+  why,
+  onClose,
+}: {
+  k: Key
+  reset: (reason: string) => Promise<unknown>
+  why?: boolean
+  onClose: () => void
+}) {
+  const t = useT('keys')
+  const [reason, setReason] = useState('')
+  const act = useAction(
+    async () => {
+      await reset(reason.trim())
+      toast(t('resetDone', { name: k.name }))
+      onClose()
+    },
+    { failed: toastError },
+  )
+  return (
+    <Confirm
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={t('resetTitle', { name: k.name })}
+      verb={t('resetSpending')}
+      busy={act.busy}
+      onConfirm={() => {
+        if (!why || reason.trim() !== '') act.run()
+      }}
+      fields={
+        <Field label={t(why ? 'resetWhy' : 'resetWhyOwn')}>
+          <Input maxLength={200} value={reason} onChange={(e) => setReason(e.target.value)} required={why} />
+        </Field>
+      }
+    >
+      {t('resetText', { spent: money(k.spent), limit: money(k.limit ?? '0') })}
+    </Confirm>
+  )
+}
+
 /** What is out of the ordinary with a key, in words. */
 export function KeyTags({ k }: { k: Key }) {
   const t = useT('keys')
@@ -225,6 +293,7 @@ export function useKeyActions(
   const [rotating, setRotating] = useState<Key | null>(null)
   const [hours, setHours] = useState('24')
   const [removing, setRemoving] = useState<Key | null>(null)
+  const [resetting, setResetting] = useState<Key | null>(null)
   const act = useAction((run: () => Promise<unknown>) => run().then(renew), { failed: toastError })
   const turn = (k: Key, disabled: boolean) =>
     act.run(async () => {
@@ -259,6 +328,9 @@ export function useKeyActions(
     const items: MenuItem[] = [
       { label: t('edit'), icon: 'sliders', onSelect: () => edit(k) },
       { label: t('rotate'), icon: 'refresh', onSelect: () => setRotating(k) },
+      ...(k.limit === null
+        ? []
+        : [{ label: t('resetSpending'), icon: 'wallet', onSelect: () => setResetting(k) } as const]),
       {
         label: t(k.disabled ? 'enable' : 'disable'),
         icon: k.disabled ? 'play' : 'stop',
@@ -281,6 +353,18 @@ export function useKeyActions(
   }
   const windows = (
     <>
+      {resetting && (
+        <ResetSpending
+          k={resetting}
+          reset={(reason) =>
+            post('/api/keys/{hash}/reset-spending', {
+              path: { hash: resetting.hash },
+              body: { reason },
+            }).then(renew)
+          }
+          onClose={() => setResetting(null)}
+        />
+      )}
       {editing && <Edit k={editing} onClose={() => edit(null)} />}
       <Confirm
         open={rotating !== null}

@@ -16,7 +16,17 @@ import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
 import { ImportButton } from './import-button'
 import { emptyDraft, KeyFields, useKeyForm, type Key } from './key-form'
-import { firstModel, KeyTags, Made, renew, Spending, useKeyActions } from './key-parts'
+import {
+  FindKey,
+  firstModel,
+  found,
+  KeyTags,
+  Made,
+  renew,
+  SEARCH_FROM,
+  Spending,
+  useKeyActions,
+} from './key-parts'
 
 function Named({ k }: { k: Key }) {
   const t = useT('keys')
@@ -56,6 +66,8 @@ export default function Keys() {
     setAsked(false)
     void renew()
   })
+  const [text, setText] = useState('')
+  const rows = data && found(data.data, text)
   const full = data !== undefined && data.data.length >= data.most
   const open = asked || (data !== undefined && data.data.every((k) => k.web) && !fresh)
   const ask = () => {
@@ -107,21 +119,26 @@ export default function Keys() {
           )}
         </Panel>
       )}
+      {data && data.data.length > SEARCH_FROM && <FindKey text={text} onText={setText} />}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
         <Table<Key>
           main
           name="keys"
           caption={t('title')}
-          rows={data?.data}
+          rows={rows}
           rowKey={(k) => k.id}
           error={error}
           onRetry={() => {
             void refetch()
           }}
           empty={
-            <Empty icon="key" title={t('empty')}>
-              {t('emptyText')}
-            </Empty>
+            text ? (
+              <Empty icon="search" title={t('notFound')} />
+            ) : (
+              <Empty icon="key" title={t('empty')}>
+                {t('emptyText')}
+              </Empty>
+            )
           }
           onOpen={(k) => go(`/keys/${k.hash}`)}
           columns={[

@@ -15,6 +15,7 @@ export const acts = [
   'key.create',
   'key.change',
   'key.revoke',
+  'key.reset_spending',
   'topup',
   'adjustment',
   'refund',

@@ -5,19 +5,21 @@ import { patch, post } from '../../api/client'
 import { useMe } from '../../api/query'
 import { money } from '../../format'
 import { useT } from '../../i18n'
-import { Button } from '../../ui/button'
+import { Button, IconButton } from '../../ui/button'
 import { Secret } from '../../ui/copy'
 import { ErrorBox } from '../../ui/feedback'
 import { Checkbox, Field, Select } from '../../ui/field'
-import { Confirm, Dialog } from '../../ui/overlay'
+import { Confirm, Dialog, Menu, Sheet } from '../../ui/overlay'
 import { toast, toastError } from '../../ui/toast'
+import { draftOf, KeyFields, useKeyForm } from '../account/key-form'
+import { ResetSpending } from '../account/key-parts'
 import { Adjust } from './adjust'
 import { refresh, type Person, type UserKey } from './person-data'
 
 type Window =
   | { kind: 'adjust'; call?: string }
   | { kind: 'reset' | 'role' | 'block' | 'end' }
-  | { kind: 'key'; key: UserKey }
+  | { kind: 'key' | 'limit' | 'spending'; key: UserKey }
 
 export function useActs(p: Person): {
   adjust: (call?: string) => void
@@ -28,6 +30,7 @@ export function useActs(p: Person): {
   end: () => void
   see: () => void
   turn: (k: UserKey) => ReactNode
+  more: (k: UserKey) => ReactNode
   busy: boolean
   windows: ReactNode
 } {
@@ -60,6 +63,20 @@ export function useActs(p: Person): {
       {at?.kind === 'adjust' && <Adjust p={p} {...(at.call ? { call: at.call } : {})} onClose={close} />}
       {at?.kind === 'reset' && <Reset p={p} onClose={close} />}
       {at?.kind === 'role' && <Role p={p} onClose={close} />}
+      {at?.kind === 'limit' && <ChangeKey p={p} k={at.key} onClose={close} />}
+      {at?.kind === 'spending' && (
+        <ResetSpending
+          why
+          k={at.key}
+          reset={(reason) =>
+            post('/api/admin/users/{id}/keys/{hash}/reset-spending', {
+              path: { ...path, hash: at.key.hash },
+              body: { reason },
+            }).then(refresh)
+          }
+          onClose={close}
+        />
+      )}
       {at?.kind === 'end' && <End p={p} working={working} onClose={close} />}
       <Confirm
         open={at?.kind === 'block'}
@@ -108,6 +125,23 @@ export function useActs(p: Person): {
         await post('/api/admin/users/{id}/see', { path })
         location.assign('/')
       }),
+    more: (k) => (
+      <Menu
+        trigger={<IconButton icon="more" label={t('keyMore', { name: k.name })} />}
+        items={[
+          { label: t('keyChange'), icon: 'sliders', onSelect: () => show({ kind: 'limit', key: k }) },
+          ...(k.limit === null
+            ? []
+            : [
+                {
+                  label: t('keyReset'),
+                  icon: 'wallet',
+                  onSelect: () => show({ kind: 'spending', key: k }),
+                } as const,
+              ]),
+        ]}
+      />
+    ),
     turn: (k) =>
       k.disabled ? (
         <Button
@@ -126,6 +160,44 @@ export function useActs(p: Person): {
     busy: act.busy,
     windows,
   }
+}
+
+function ChangeKey({ p, k, onClose }: { p: Person; k: UserKey; onClose: () => void }) {
+  const c = useT('common')
+  const form = useKeyForm(draftOf(k), async (body) => {
+    await patch('/api/admin/users/{id}/keys/{hash}', { path: { id: p.id, hash: k.hash }, body })
+    await refresh()
+    toast(c('saved'))
+    onClose()
+  })
+  return (
+    <Sheet
+      open
+      onOpenChange={(o) => {
+        if (!o) onClose()
+      }}
+      title={k.name}
+      footer={
+        <>
+          <Button look="main" type="submit" form="user-key" busy={form.action.busy}>
+            {c('save')}
+          </Button>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+        </>
+      }
+    >
+      <form
+        id="user-key"
+        onSubmit={(e) => {
+          e.preventDefault()
+          form.save()
+        }}
+        className="flex flex-col gap-4"
+      >
+        <KeyFields form={form} />
+      </form>
+    </Sheet>
+  )
 }
 
 function End({ p, working, onClose }: { p: Person; working: number; onClose: () => void }) {

@@ -1,6 +1,7 @@
 /** A person as operators see them: balance, keys, last calls, in the order in which people complain. */
 import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
+import { useState } from 'react'
 import { ApiError } from '../../api/client'
 import { getUser } from '../../api/operations'
 import { useMe } from '../../api/query'
@@ -14,7 +15,7 @@ import { Mark, Tag } from '../../ui/marks'
 import { Panel, Strip, useTitle } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money, Tokens, When } from '../../ui/values'
-import { KeyTags, Spending } from '../account/key-parts'
+import { FindKey, found, KeyTags, SEARCH_FROM, Spending } from '../account/key-parts'
 import { resultOf } from '../calls/data'
 import { useActs } from './person-acts'
 import { remembered, type Found, type Person as Shape, type UserKey } from './person-data'
@@ -57,6 +58,7 @@ function Shown({ p }: { p: Shape }) {
   const me = useMe()
   const administrator = me?.user?.role === 'administrator'
   const acts = useActs(p)
+  const [text, setText] = useState('')
   const mayTouch = p.role !== 'administrator' || administrator
   const asked = useRouterState({ select: (s) => (s.location.search as { key?: string }).key })
   return (
@@ -135,9 +137,14 @@ function Shown({ p }: { p: Shape }) {
           )
         }
       >
+        {p.keys.length > SEARCH_FROM && (
+          <div className="px-4 pt-3">
+            <FindKey text={text} onText={setText} />
+          </div>
+        )}
         <Table<UserKey>
           caption={t('keys')}
-          rows={p.keys}
+          rows={found(p.keys, text)}
           rowKey={(k) => k.id}
           selected={(k) => k.id === asked}
           empty={<Empty title={t('keysNone')}>{t('keysNoneText')}</Empty>}
@@ -150,7 +157,13 @@ function Shown({ p }: { p: Shape }) {
               head: '',
               name: t('actions', { name: p.name }),
               align: 'end',
-              cell: (k) => mayTouch && acts.turn(k),
+              cell: (k) =>
+                mayTouch && (
+                  <span className="inline-flex items-center gap-1">
+                    {acts.turn(k)}
+                    {administrator && acts.more(k)}
+                  </span>
+                ),
             },
           ]}
           phone={(k) => (
@@ -160,6 +173,7 @@ function Shown({ p }: { p: Shape }) {
                 <Spending k={k} />
               </div>
               {mayTouch && acts.turn(k)}
+              {administrator && acts.more(k)}
             </div>
           )}
         />
