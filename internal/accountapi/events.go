@@ -281,7 +281,7 @@ func (e *Events) jobs(ctx context.Context, user string) (out EventJobs, err erro
 }
 
 func (e *Events) keys(ctx context.Context, user string) (EventKeys, error) {
-	keys, err := e.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true})
+	keys, err := e.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: apikey.MostPerUser})
 	sum := fnv.New64a()
 	for i := range keys {
 		k := &keys[i]

@@ -15,7 +15,7 @@ type CallKey struct {
 }
 
 // namedKeys is how many keys are known by name, deleted ones included, the newest first.
-const namedKeys = 1000
+const namedKeys = 2 * apikey.MostPerUser
 
 // keyNames are the keys of an account by their ids.
 type keyNames map[string]*apikey.Key

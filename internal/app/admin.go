@@ -48,7 +48,7 @@ func OpenAdmin(ctx context.Context, cfg config.Config, create bool) (*Admin, err
 	if err != nil {
 		return nil, err
 	}
-	return &Admin{cfg: cfg, Store: store, Users: account.NewManager(store.Accounts, nil, time.Now), Keys: apikey.NewManager(store.Accounts, nil, time.Now, 0)}, nil
+	return &Admin{cfg: cfg, Store: store, Users: account.NewManager(store.Accounts, nil, time.Now), Keys: apikey.NewManager(store.Accounts, nil, time.Now, cfg.Keys.MaxPerUser)}, nil
 }
 
 // Close closes the store.

@@ -243,7 +243,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		}
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
-	keys := apikey.NewManager(g.store.Accounts, verifier, time.Now, 0)
+	keys := apikey.NewManager(g.store.Accounts, verifier, time.Now, g.cfg.Keys.MaxPerUser)
 	if g.people, err = g.makePeople(keys, fetcher); err != nil {
 		return g, err
 	}

@@ -196,8 +196,9 @@ type Web struct {
 
 // Keys are the defaults of clients' keys.
 type Keys struct {
-	StrictSchema bool         `yaml:"strict_schema"`
-	RateLimits   apikey.Rates `yaml:"rate_limits"`
+	apikey.Config `yaml:",inline"`
+	StrictSchema  bool         `yaml:"strict_schema"`
+	RateLimits    apikey.Rates `yaml:"rate_limits"`
 	// AccountRateLimits are of all keys of an account together, so that a further key is no further allowance.
 	AccountRateLimits apikey.Rates `yaml:"account_rate_limits"`
 	FreeModels        quota.Free   `yaml:"free_models"`
@@ -440,7 +441,7 @@ func Default() Config {
 		Relay:       Relay{Config: relay.Default(), MaxInFlight: health.Default(nil).MaxInFlight},
 		Shaping:     plugin.Default(),
 		Health:      health.Default(nil),
-		Keys:        Keys{FreeModels: api.FreeRates},
+		Keys:        Keys{Config: apikey.Default(), FreeModels: api.FreeRates},
 		Idempotency: idempotency.Default(nil),
 		SignIn:      SignIn{Config: auth.Default()},
 		Mail:        mail.Default(),

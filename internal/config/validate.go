@@ -108,6 +108,9 @@ func (k *checker) values() {
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
 	k.shaping()
+	if wrong := k.c.Keys.Problem(); wrong != "" {
+		k.fail("keys.max_per_user", wrong)
+	}
 	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
 	k.positive("idempotency.max_bytes_per_user", c.Idempotency.Bounds.Bytes)
 	if c.Responses.KeepFor < 0 {

@@ -12,6 +12,8 @@ import (
 
 // Keys makes keys. *apikey.Manager does.
 type Keys interface {
+	// MaxPerUser is how many keys a user may have.
+	MaxPerUser() int
 	Create(ctx context.Context, n apikey.NewKey, by audit.Actor) (apikey.Key, string, error)
 	List(ctx context.Context, f apikey.Filter) ([]apikey.Key, error)
 }
@@ -77,7 +79,7 @@ func (r *Result) Count(o Outcome) (keys, presets int) {
 // Apply makes what a plan has, or with dry only says what would be made. What has a name that the account has already is left as it is, so
 // that a second import changes nothing. It fails before anything is made; afterwards each failure is that of its item.
 func (p *Plan) Apply(ctx context.Context, a *Account, dry bool) (*Result, error) {
-	keys, err := a.Keys.List(ctx, apikey.Filter{User: a.User, IncludeDisabled: true, Count: 2 * apikey.MaxPerUser})
+	keys, err := a.Keys.List(ctx, apikey.Filter{User: a.User, IncludeDisabled: true, Count: apikey.MostPerUser})
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +92,7 @@ func (p *Plan) Apply(ctx context.Context, a *Account, dry bool) (*Result, error)
 		names[keys[i].Name] = true
 	}
 	r := &Result{}
-	room := apikey.MaxPerUser - len(keys)
+	room := a.Keys.MaxPerUser() - len(keys)
 	for i := range p.Keys {
 		item := a.key(ctx, &p.Keys[i], names, &room, dry)
 		r.Keys = append(r.Keys, item)
