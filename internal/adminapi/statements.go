@@ -2,9 +2,11 @@ package adminapi
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"weir/internal/accountapi"
+	"weir/internal/fault"
 	"weir/internal/invoice"
 	"weir/internal/money"
 	"weir/internal/operation"
@@ -65,13 +67,13 @@ type bankID struct {
 
 type assignInput struct {
 	ID      string `json:"-" path:"id"`             // of the statement
-	Line    int64  `json:"-" path:"line"`           // of the document
+	Line    string `json:"-" path:"line"`           // of the document
 	Invoice string `json:"invoice" maxLength:"100"` // number or id
 }
 
 type asideInput struct {
 	ID     string `json:"-" path:"id"`   // of the statement
-	Line   int64  `json:"-" path:"line"` // of the document
+	Line   string `json:"-" path:"line"` // of the document
 	Reason string `json:"reason" minLength:"1" maxLength:"300"`
 }
 
@@ -169,13 +171,26 @@ func (o invoiceOperations) oneStatement(ctx context.Context, c *operation.Call, 
 	return out, nil
 }
 
+// lineOf reads the line of a document. It fails with fault.NotFound.
+func lineOf(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, fault.New(fault.NotFound, "adminapi.lineOf", "There is no such document in this statement.").Because(err)
+	}
+	return n, nil
+}
+
 func (o invoiceOperations) assign(ctx context.Context, c *operation.Call, in *assignInput) (out operation.Data[StatementDocument], err error) {
 	m, err := accountapi.InvoicesOf(o.m)
 	if err != nil {
 		return out, err
 	}
 	c.NoStore()
-	done, err := m.AssignLine(ctx, in.ID, in.Line, in.Invoice, c.Actor)
+	line, err := lineOf(in.Line)
+	if err != nil {
+		return out, err
+	}
+	done, err := m.AssignLine(ctx, in.ID, line, in.Invoice, c.Actor)
 	if err != nil {
 		return out, err
 	}
@@ -189,7 +204,11 @@ func (o invoiceOperations) aside(ctx context.Context, c *operation.Call, in *asi
 	if err != nil {
 		return none, err
 	}
-	return none, m.SetLineAside(ctx, in.ID, in.Line, in.Reason, c.Actor)
+	line, err := lineOf(in.Line)
+	if err != nil {
+		return none, err
+	}
+	return none, m.SetLineAside(ctx, in.ID, line, in.Reason, c.Actor)
 }
 
 func bankOperations(o invoiceOperations) []operation.Operation {

@@ -24166,7 +24166,7 @@ export interface operations {
                 /** @description Of the statement */
                 id: string;
                 /** @description Of the document */
-                line: number;
+                line: string;
             };
             cookie?: never;
         };
@@ -24218,7 +24218,7 @@ export interface operations {
                 /** @description Of the statement */
                 id: string;
                 /** @description Of the document */
-                line: number;
+                line: string;
             };
             cookie?: never;
         };

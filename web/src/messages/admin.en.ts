@@ -18,6 +18,7 @@ const messages = {
   customers: 'Customers',
   people: 'People',
   payments: 'Payments',
+  invoices: 'Invoices',
   sales: 'Sales',
   ledger: 'Ledger',
   reconciliation: 'Reconciliation',

@@ -19,6 +19,7 @@ export default {
   customers: 'Клиенты',
   people: 'Люди',
   payments: 'Платежи',
+  invoices: 'Счета',
   sales: 'Продажи',
   ledger: 'Книга',
   reconciliation: 'Сверка',

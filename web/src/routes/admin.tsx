@@ -52,6 +52,36 @@ export const adminPages: readonly PageRoute[] = [
     frame: 'admin',
   },
   {
+    path: '/admin/invoices',
+    load: () => import('../pages/admin/invoices'),
+    areas: ['admin', 'adminbank', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/invoices/$id',
+    load: () => import('../pages/admin/invoice'),
+    areas: ['admin', 'adminbank', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/statements',
+    load: () => import('../pages/admin/statements'),
+    areas: ['admin', 'adminbank', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/statements/$id',
+    load: () => import('../pages/admin/statement'),
+    areas: ['admin', 'adminbank', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
+    path: '/admin/acts',
+    load: () => import('../pages/admin/acts'),
+    areas: ['admin', 'adminbank', 'adminmoney'],
+    frame: 'admin',
+  },
+  {
     path: '/admin/people',
     load: () => import('../pages/admin/people'),
     areas: ['admin', 'people', 'keys', 'calls'],

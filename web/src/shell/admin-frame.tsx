@@ -41,6 +41,7 @@ const groups: readonly {
     places: [
       { to: '/admin/people', label: 'people', icon: 'people' },
       { to: '/admin/payments', label: 'payments', icon: 'wallet' },
+      { to: '/admin/invoices', label: 'invoices', icon: 'book' },
       { to: '/admin/sales', label: 'sales', icon: 'chart' },
       { to: '/admin/ledger', label: 'ledger', icon: 'file' },
       { to: '/admin/reconciliation', label: 'reconciliation', icon: 'check' },

@@ -6,6 +6,7 @@ import { renew } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice } from '../../ui/feedback'
+import { Link } from '../../ui/link'
 import { State, Tag } from '../../ui/marks'
 import { toast } from '../../ui/toast'
 
@@ -57,5 +58,13 @@ export function Ask({ id, provider }: { id: string; provider: string }) {
       </Button>
       {ask.error !== null && <ErrorBox error={ask.error} />}
     </span>
+  )
+}
+
+export function Who({ r }: { r: { user: string; user_name: string | null } }) {
+  return (
+    <Link to={`/admin/people/${r.user}`} translate="no" className="wrap-anywhere">
+      {r.user_name ?? r.user}
+    </Link>
   )
 }

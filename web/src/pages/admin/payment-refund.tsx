@@ -2,6 +2,7 @@
 import { useId, useState } from 'react'
 import { useAction } from '../../api/action'
 import { post } from '../../api/client'
+import { said } from '../../api/explain'
 import { compare, decimal, money, plain, subtract, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -102,7 +103,9 @@ export function Refund({ p, onClose }: { p: Detail; onClose: () => void }) {
             {t('refundBelow')}
           </Checkbox>
         )}
-        {give.except('amount', 'reason', 'reference') !== null && <ErrorBox error={give.error} />}
+        {give.except('amount', 'reason', 'reference') !== null && (
+          <ErrorBox error={give.error} title={said(give.error)} />
+        )}
       </form>
     </Dialog>
   )

@@ -11,9 +11,8 @@ import { Link } from '../../ui/link'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money, When } from '../../ui/values'
-import { Ask, How, Remedy, type Detail } from './payment-data'
+import { Ask, How, Remedy, Who, type Detail } from './payment-data'
 import { Refund } from './payment-refund'
-import { Who } from './payments'
 
 type Event = Detail['events'][number]
 

@@ -1,19 +1,19 @@
 /** /admin/payments: what people have paid through payment providers, and which payments need somebody. */
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
 import { get } from '../../api/client'
 import { listAllPayments } from '../../api/operations'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
-import { Field, Input, Select } from '../../ui/field'
+import { Field, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
 import { Link, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money, When } from '../../ui/values'
-import { How, type Row } from './payment-data'
+import { How, Who, type Row } from './payment-data'
 import { filterShape, names, type Filter } from './payment-filter'
+import { Search } from './money-search'
 import { PersonFilter } from './person-filter'
 
 const shape: SearchShape<Filter> = filterShape
@@ -49,7 +49,12 @@ export default function Payments() {
   return (
     <Page>
       <PageHead title={t('payments')} note={t('paymentsNote')}>
-        <Search value={filter.q} onFind={(text) => set({ q: text })} />
+        <Search
+          value={filter.q}
+          onFind={(text) => set({ q: text })}
+          label={t('searchPayment')}
+          hint={t('searchPaymentHint')}
+        />
       </PageHead>
       <FilterBar
         active={on.length}
@@ -185,14 +190,6 @@ function lastDays(days: number): { from: string; to: string } {
   return { from: day(days - 1), to: day(0) }
 }
 
-export function Who({ r }: { r: { user: string; user_name: string | null } }) {
-  return (
-    <Link to={`/admin/people/${r.user}`} translate="no" className="wrap-anywhere">
-      {r.user_name ?? r.user}
-    </Link>
-  )
-}
-
 function Providers({
   rows,
   value,
@@ -212,44 +209,5 @@ function Providers({
         options={[{ value: '', label: t('anyProvider') }, ...all.map((p) => ({ value: p, label: p }))]}
       />
     </Field>
-  )
-}
-
-/** A whole id: of a payment, of a refund, here or at the provider. */
-export function Search({
-  value,
-  onFind,
-  label,
-  hint,
-}: {
-  value: string
-  onFind: (text: string) => void
-  label?: string
-  hint?: string
-}) {
-  const t = useT('adminmoney')
-  const [text, setText] = useState(value)
-  useEffect(() => setText(value), [value])
-  return (
-    <form
-      role="search"
-      className="min-w-0 basis-72"
-      onSubmit={(e) => {
-        e.preventDefault()
-        onFind(text.trim())
-      }}
-    >
-      <Field label={label ?? t('searchPayment')} hideLabel>
-        <Input
-          icon="search"
-          value={text}
-          onChange={(e) => setText(e.target.value)}
-          placeholder={hint ?? t('searchPaymentHint')}
-          autoComplete="off"
-          spellCheck={false}
-          maxLength={200}
-        />
-      </Field>
-    </form>
   )
 }
