@@ -79,7 +79,7 @@ var withoutLink = map[string]int{
 	"signIn": 401, "signUp": 400, "confirmSignUp": 400, "setUp": 400, "recoverPassword": 403, "resetPassword": 400, "lookAtLink": 400, "proveIdentity": 400, "setPassword": 409,
 	"removePassword": 404, "askForEmail": 403, "confirmEmail": 400, "keepEmail": 400, // the demo's account has no password, and the demo sends no mail
 	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "requirePasskey": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
-	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, "getAnyPayment": 404, "checkPayment": 404, "getBankStatement": 404, "assignBankDocument": 404, "setBankDocumentAside": 404, // no payment was made
+	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, "getBankStatement": 404, "assignBankDocument": 404, "setBankDocumentAside": 404, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
 	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
 	"getCallText":          404,                                              // a chat is not stored

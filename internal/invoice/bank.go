@@ -57,7 +57,7 @@ func ReadStatement(file []byte) ([]Document, error) {
 	}
 	text, ok := decode(bytes.TrimPrefix(file, []byte("\ufeff")))
 	if !ok {
-		return nil, fault.New(fault.Invalid, op, "This is no statement in the 1C exchange format: its first line must be 1CClientBankExchange. Export it from the bank as 1C, or kl_to_1c.txt.")
+		return nil, fault.New(fault.Invalid, op, "This is no statement in the 1C exchange format: its first line must be 1CClientBankExchange. Export it from the bank as 1C, or kl_to_1c.txt.").Coded("statement_format")
 	}
 	var all []Document
 	fields := map[string]string{} // of one document after the other
@@ -69,7 +69,7 @@ func ReadStatement(file []byte) ([]Document, error) {
 		name = strings.TrimSpace(name)
 		switch {
 		case name == documentHead && open:
-			return nil, fault.Newf(fault.Invalid, op, "Line %d begins a document before that of line %d ends. The file is damaged.", n, begins)
+			return nil, fault.Newf(fault.Invalid, op, "Line %d begins a document before that of line %d ends. The file is damaged.", n, begins).Coded("statement_damaged", "line", n)
 		case name == documentHead:
 			if len(all) == MostDocuments {
 				return nil, fault.Newf(fault.PayloadTooLarge, op, "The statement has more than %d documents. Export a shorter period.", MostDocuments)
@@ -77,7 +77,7 @@ func ReadStatement(file []byte) ([]Document, error) {
 			clear(fields)
 			fields[documentHead], begins, open = value, n, true
 		case name == documentEnd && !open:
-			return nil, fault.Newf(fault.Invalid, op, "Line %d ends a document that did not begin. The file is damaged.", n)
+			return nil, fault.Newf(fault.Invalid, op, "Line %d ends a document that did not begin. The file is damaged.", n).Coded("statement_damaged", "line", n)
 		case name == documentEnd:
 			all = append(all, documentOf(fields, begins))
 			open = false
@@ -99,7 +99,7 @@ func ReadStatement(file []byte) ([]Document, error) {
 		}
 	}
 	if open || !ended {
-		return nil, fault.Newf(fault.Invalid, op, "The statement does not end with %s: it was cut. Export it again.", fileEnd)
+		return nil, fault.Newf(fault.Invalid, op, "The statement does not end with %s: it was cut. Export it again.", fileEnd).Coded("statement_cut")
 	}
 	return all, nil
 }

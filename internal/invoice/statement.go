@@ -167,9 +167,13 @@ func (m *Manager) AssignLine(ctx context.Context, id string, line int64, name st
 	one := Match{Document: l.document(), Number: i.Number, Invoice: i.ID}
 	switch {
 	case l.Invoice != "" && l.Invoice != i.ID:
-		return one, fault.Newf(fault.Conflict, op, "This document was credited to %s.", l.InvoiceNumber).Coded("line_credited", "number", l.InvoiceNumber)
+		e := fault.Newf(fault.Conflict, op, "This document was credited to %s.", l.InvoiceNumber).Coded("line_credited", "number", l.InvoiceNumber)
+		e.Param = "line"
+		return one, e
 	case l.Invoice == "" && !l.Open() || !l.Outcome.MayAssign():
-		return one, fault.New(fault.Conflict, op, "This document does not wait for a decision any more. Look again.").Coded("line_decided")
+		e := fault.New(fault.Conflict, op, "This document does not wait for a decision any more. Look again.").Coded("line_decided")
+		e.Param = "line"
+		return one, e
 	}
 	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, &i, by), by, fmt.Sprintf("; chosen by hand for line %d of %s", line, id))
 	if err != nil {

@@ -583,7 +583,9 @@ func (g *Give) still(now *Payment) error {
 	if g.Seen == nil || *g.Seen == now.Refunded {
 		return nil
 	}
-	return fault.Newf(fault.Conflict, "payment.GiveBack", "Meanwhile another refund of this payment was made: %s of %s rubles are refunded now. Look again.", now.Refunded, now.Paid).Coded("refund_meanwhile", "refunded", now.Refunded, "paid", now.Paid)
+	e := fault.Newf(fault.Conflict, "payment.GiveBack", "Meanwhile another refund of this payment was made: %s of %s rubles are refunded now. Look again.", now.Refunded, now.Paid).Coded("refund_meanwhile", "refunded", now.Refunded, "paid", now.Paid)
+	e.Param = "refunded"
+	return e
 }
 
 func refundEvent(by audit.Actor, p *Payment, f *Refund) audit.Event {
