@@ -91,6 +91,7 @@ var withoutLink = map[string]int{
 	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
 	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, // the day of the example is not over, or its calls were dropped
 	"editPriceDraft": 404, "cancelPrices": 404, "revertPrices": 404, // the example names no endpoint, and no publication
+	"setMargins": 400, "takePriceImport": 404, // the demo has no prices in dollars, and public lists were not fetched
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }
