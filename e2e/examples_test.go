@@ -86,7 +86,7 @@ var withoutLink = map[string]int{
 	"getLedgerTransaction": 404, "postSetAside": 404, "dismissSetAside": 404, // the example names nothing
 	"testAlertChannel": 404, "removeAlertChannel": 404, // the example names nothing
 	"retryJob": 400, "endJob": 400, // the example names no kind
-	"findUserByKey": 400,                                                                                                                                                   // a whole key is shown once
+	"findUserByKey": 400,                                                                                                                                                                                // a whole key is shown once
 	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, "seeAsUser": 403, "resetUserKeySpending": 404, // the example names nobody
 	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
 	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, // the day of the example is not over, or its calls were dropped

@@ -49,7 +49,7 @@ type Report struct {
 	DiskFull        float64   // percent of the volume of its data, 0: not known
 	CertificateFrom time.Time // of its listener, zero: it has none
 	CertificateEnds time.Time
-	Keys      []KeyUse   // of the operators', the busiest first, at most MaxKeys
+	Keys            []KeyUse // of the operators', the busiest first, at most MaxKeys
 }
 
 // Bounds of what a node reports.

@@ -2802,6 +2802,82 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/reconciliations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Comparisons with the bills of providers, the newest first; for operators */
+        get: operations["listReconciliations"];
+        put?: never;
+        /**
+         * Compare what a provider exported with the calls of the gateway; for operators
+         * @description Files are usage and costs of OpenAI and Anthropic as their APIs answer, the activity of OpenRouter, or CSV. Costs that come without calls and tokens are given together with the usage of the same days. Days are those of UTC and must be over. The result is kept, and the files are not.
+         */
+        post: operations["reconcile"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Say what files of a provider are, and which columns of a CSV file are read; for operators
+         * @description Nothing is compared or kept.
+         */
+        post: operations["lookAtUsage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A comparison and what it found; for operators */
+        get: operations["getReconciliation"];
+        put?: never;
+        post?: never;
+        /** Delete a comparison; for operators */
+        delete: operations["deleteReconciliation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/reconciliations/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The differences of a comparison as a file; for operators */
+        get: operations["getReconciliationFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/users": {
         parameters: {
             query?: never;
@@ -3142,7 +3218,6 @@ export interface paths {
         trace?: never;
     };
     "/api/admin/sales": {
-    "/api/admin/endpoints/{id}/activity": {
         parameters: {
             query?: never;
             header?: never;
@@ -3171,6 +3246,22 @@ export interface paths {
         };
         /** The sales of a period as a file: one row for each day, account, model and provider; for operators */
         get: operations["getSalesFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/endpoints/{id}/activity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
          * Show how fast an endpoint was, why it failed, and where its calls went instead
          * @description Attempts with people's own keys are no part of the figures and of the moves.
          */
@@ -4488,28 +4579,6 @@ export interface paths {
         trace?: never;
     };
     "/api/admin/settings/{key}": {
-    "/api/admin/reconciliations": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Comparisons with the bills of providers, the newest first; for operators */
-        get: operations["listReconciliations"];
-        put?: never;
-        /**
-         * Compare what a provider exported with the calls of the gateway; for operators
-         * @description Files are usage and costs of OpenAI and Anthropic as their APIs answer, the activity of OpenRouter, or CSV. Costs that come without calls and tokens are given together with the usage of the same days. Days are those of UTC and must be over. The result is kept, and the files are not.
-         */
-        post: operations["reconcile"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/reconciliations/look": {
         parameters: {
             query?: never;
             header?: never;
@@ -4525,48 +4594,6 @@ export interface paths {
         post?: never;
         /** Have the configuration hold again for a setting */
         delete: operations["resetSetting"];
-        put?: never;
-        /**
-         * Say what files of a provider are, and which columns of a CSV file are read; for operators
-         * @description Nothing is compared or kept.
-         */
-        post: operations["lookAtUsage"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/reconciliations/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** A comparison and what it found; for operators */
-        get: operations["getReconciliation"];
-        put?: never;
-        post?: never;
-        /** Delete a comparison; for operators */
-        delete: operations["deleteReconciliation"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/api/admin/reconciliations/{id}/file": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** The differences of a comparison as a file; for operators */
-        get: operations["getReconciliationFile"];
-        put?: never;
-        post?: never;
-        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -7495,6 +7522,63 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /** @description One of a provider's keys, and what it did at all nodes within the last hour. */
+        AdminProviderKey: {
+            /** @description Null: it is declared in the configuration or the environment, and cannot be changed here */
+            id: string | null;
+            /** @enum {string} */
+            state: "in_use" | "draining" | "off";
+            /** @enum {string} */
+            source: "database" | "variable" | "configuration";
+            /** @description Name of the variable, or position in the configuration */
+            where: string | null;
+            /** @description No other part is ever shown */
+            last4: string | null;
+            /** Format: date-time */
+            added_at: string | null;
+            added_by: string | null;
+            note: string | null;
+            /** @description Within the last hour */
+            calls: number;
+            /** @description Of them, other than 429 */
+            failed: number;
+            /** @description Of them, 429 */
+            limited: number;
+            /** @description Under way */
+            running: number;
+            /**
+             * Format: date-time
+             * @description It gets no calls until then, because the provider has refused it; null: it does not rest
+             */
+            resting_until: string | null;
+            /** @description The provider's id of the model that it rests for; null: for all */
+            resting_for: string | null;
+            /** @description The last one; null without any since the nodes started */
+            refusal: components["schemas"]["KeyRefusal"] | null;
+            /** @description Those that have used it */
+            nodes: components["schemas"]["KeyAtNode"][];
+        };
+        /** @description What was sold in a period. */
+        AdminSales: {
+            /** @description Its first day, of UTC */
+            from: string;
+            /** @description Its last one */
+            to: string;
+            by: string;
+            total: components["schemas"]["SalesFigures"];
+            /** @description Of as many days before */
+            previous: components["schemas"]["SalesFigures"];
+            /** @description All of them, oldest first */
+            days: components["schemas"]["SalesDay"][];
+            /** @description Of the page; days newest first, others by sales, the largest first */
+            rows: components["schemas"]["SalesRow"][];
+            /** @description Rows of all pages */
+            count: number;
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            /** @description When the period has no calls: the last day before its end that has some */
+            last_day: string | null;
+        };
         /** @description Where alerts go. */
         AlertChannel: {
             id: string;
@@ -7655,61 +7739,6 @@ export interface components {
         AliasPut: {
             /** @description The model that answers */
             model: string;
-        /** @description What was sold in a period. */
-        AdminSales: {
-            /** @description Its first day, of UTC */
-            from: string;
-            /** @description Its last one */
-            to: string;
-            by: string;
-            total: components["schemas"]["SalesFigures"];
-            /** @description Of as many days before */
-            previous: components["schemas"]["SalesFigures"];
-            /** @description All of them, oldest first */
-            days: components["schemas"]["SalesDay"][];
-            /** @description Of the page; days newest first, others by sales, the largest first */
-            rows: components["schemas"]["SalesRow"][];
-            /** @description Rows of all pages */
-            count: number;
-            /** @description Of the next page; null: absent */
-            next: string | null;
-            /** @description When the period has no calls: the last day before its end that has some */
-            last_day: string | null;
-        /** @description One of a provider's keys, and what it did at all nodes within the last hour. */
-        AdminProviderKey: {
-            /** @description Null: it is declared in the configuration or the environment, and cannot be changed here */
-            id: string | null;
-            /** @enum {string} */
-            state: "in_use" | "draining" | "off";
-            /** @enum {string} */
-            source: "database" | "variable" | "configuration";
-            /** @description Name of the variable, or position in the configuration */
-            where: string | null;
-            /** @description No other part is ever shown */
-            last4: string | null;
-            /** Format: date-time */
-            added_at: string | null;
-            added_by: string | null;
-            note: string | null;
-            /** @description Within the last hour */
-            calls: number;
-            /** @description Of them, other than 429 */
-            failed: number;
-            /** @description Of them, 429 */
-            limited: number;
-            /** @description Under way */
-            running: number;
-            /**
-             * Format: date-time
-             * @description It gets no calls until then, because the provider has refused it; null: it does not rest
-             */
-            resting_until: string | null;
-            /** @description The provider's id of the model that it rests for; null: for all */
-            resting_for: string | null;
-            /** @description The last one; null without any since the nodes started */
-            refusal: components["schemas"]["KeyRefusal"] | null;
-            /** @description Those that have used it */
-            nodes: components["schemas"]["KeyAtNode"][];
         };
         /** @description An act as operators see it. */
         AnyAct: {
@@ -8062,6 +8091,7 @@ export interface components {
             waiting: number;
             /** @description Those that wait first; without what the seller paid */
             lines: components["schemas"]["BankLine"][];
+        };
         /** @description How many calls had a value above from and up to to. */
         Bin: {
             /** Format: double */
@@ -9552,6 +9582,12 @@ export interface components {
             /** @description Of the next page; null: absent */
             next: string | null;
         };
+        /** @description A page of a list. */
+        ListBankStatement: {
+            data: components["schemas"]["BankStatement"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+        };
         /** @description A price list that takes effect with a draft. */
         ListOfDraft: {
             version: string;
@@ -9561,12 +9597,6 @@ export interface components {
         /** @description A page of a list. */
         ListReconciliation: {
             data: components["schemas"]["Reconciliation"][];
-            /** @description Of the next page; null: absent */
-            next: string | null;
-        };
-        /** @description A page of a list. */
-        ListBankStatement: {
-            data: components["schemas"]["BankStatement"][];
             /** @description Of the next page; null: absent */
             next: string | null;
         };
@@ -9635,12 +9665,6 @@ export interface components {
             /** @enum {string} */
             theme: "light" | "dark" | "system";
         };
-        /** @description Who serves a model first. */
-        ModelOrder: {
-            model: string;
-            /** @description Of the last change; null: prices decide */
-            version: number | null;
-            endpoints: components["schemas"]["OrderedEndpoint"][];
         /** @description An account with something to act, and no act of a month. */
         MissingAct: {
             user: string;
@@ -9659,6 +9683,13 @@ export interface components {
             data: components["schemas"]["MissingAct"][];
             /** @description Cursor of the next page, which may be empty; null: it was the last one */
             next: string | null;
+        };
+        /** @description Who serves a model first. */
+        ModelOrder: {
+            model: string;
+            /** @description Of the last change; null: prices decide */
+            version: number | null;
+            endpoints: components["schemas"]["OrderedEndpoint"][];
         };
         /** @description How a model has been served by the hour. */
         ModelSeries: {
@@ -10054,6 +10085,14 @@ export interface components {
              */
             until: string | null;
         };
+        /** @description An invoice that a document may be for. */
+        OpenInvoice: {
+            id: string;
+            number: string;
+            total: components["schemas"]["Decimal"];
+            missing: components["schemas"]["Decimal"];
+            buyer: string;
+        };
         OrderPreference: {
             /** @description Of the endpoint */
             id: string;
@@ -10077,13 +10116,6 @@ export interface components {
             weight: number;
             /** Format: double */
             calls_per_hour: number;
-        /** @description An invoice that a document may be for. */
-        OpenInvoice: {
-            id: string;
-            number: string;
-            total: components["schemas"]["Decimal"];
-            missing: components["schemas"]["Decimal"];
-            buyer: string;
         };
         /** @description An account at a glance. */
         Overview: {
@@ -20565,6 +20597,249 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listReconciliations: {
+        parameters: {
+            query?: {
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListReconciliation"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    reconcile: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "name": "usage.csv",
+                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
+                 *         }
+                 *       ],
+                 *       "provider": "openai"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReconcileInput"];
+            };
+        };
+        responses: {
+            /** @description What was found, which is kept */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ReconciliationDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    lookAtUsage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "files": [
+                 *         {
+                 *           "name": "usage.csv",
+                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["UsageFiles"];
+            };
+        };
+        responses: {
+            /** @description What each file is */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UsageLook"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReconciliation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ReconciliationDetail"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteReconciliation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getReconciliationFile: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences, the largest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     listUsers: {
         parameters: {
             query?: {
@@ -21387,22 +21662,11 @@ export interface operations {
             };
             header?: never;
             path?: never;
-    getEndpointActivity: {
-        parameters: {
-            query?: {
-                /** @description How far back, with the present hour; 24 without it */
-                hours?: number;
-            };
-            header?: never;
-            path: {
-                id: string;
-            };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description The figures of the period, of the one before, and a page of the table */
-            /** @description What it did in the period, of all nodes */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -21411,7 +21675,6 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["AdminSales"];
-                        data: components["schemas"]["EndpointActivity"];
                     };
                 };
             };
@@ -21453,6 +21716,42 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getEndpointActivity: {
+        parameters: {
+            query?: {
+                /** @description How far back, with the present hour; 24 without it */
+                hours?: number;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it did in the period, of all nodes */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EndpointActivity"];
+                    };
                 };
             };
             400: components["responses"]["Error"];
@@ -23321,7 +23620,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "api_key": "sk-example",
+                 *       "api_key": "sk-example-2",
                  *       "note": "project two"
                  *     }
                  */
@@ -23412,7 +23711,7 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "state": "draining"
+                 *       "state": "off"
                  *     }
                  */
                 "application/json": components["schemas"]["MovedProviderKey"];
@@ -25372,21 +25671,6 @@ export interface operations {
         };
         responses: {
             /** @description It holds on all nodes within 5 seconds */
-    listReconciliations: {
-        parameters: {
-            query?: {
-                /** @description Rows of the page; 20 without it */
-                limit?: number;
-                /** @description Next of the page before */
-                cursor?: string;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description One page */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -25395,55 +25679,6 @@ export interface operations {
                 content: {
                     "application/json": {
                         data: components["schemas"]["OneSetting"];
-                    "application/json": components["schemas"]["ListReconciliation"];
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    reconcile: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "files": [
-                 *         {
-                 *           "name": "usage.csv",
-                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
-                 *         }
-                 *       ],
-                 *       "provider": "openai"
-                 *     }
-                 */
-                "application/json": components["schemas"]["ReconcileInput"];
-            };
-        };
-        responses: {
-            /** @description What was found, which is kept */
-            201: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["ReconciliationDetail"];
                     };
                 };
             };
@@ -25462,93 +25697,6 @@ export interface operations {
         };
     };
     resetSetting: {
-    lookAtUsage: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
-                "X-Weir"?: components["parameters"]["XWeir"];
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "files": [
-                 *         {
-                 *           "name": "usage.csv",
-                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
-                 *         }
-                 *       ]
-                 *     }
-                 */
-                "application/json": components["schemas"]["UsageFiles"];
-            };
-        };
-        responses: {
-            /** @description What each file is */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["UsageLook"][];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            408: components["responses"]["Error"];
-            409: components["responses"]["Error"];
-            413: components["responses"]["Error"];
-            415: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getReconciliation: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Of the reconciliation */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The comparison */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["ReconciliationDetail"];
-                    };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    deleteReconciliation: {
         parameters: {
             query?: never;
             header?: {
@@ -25558,15 +25706,12 @@ export interface operations {
             path: {
                 /** @example log.level */
                 key: string;
-                /** @description Of the reconciliation */
-                id: string;
             };
             cookie?: never;
         };
         requestBody?: never;
         responses: {
             /** @description It does on all nodes within 5 seconds */
-            /** @description It is deleted */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
@@ -25577,38 +25722,6 @@ export interface operations {
                         /** @constant */
                         deleted: true;
                     };
-                };
-            };
-            400: components["responses"]["Error"];
-            401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Error"];
-            404: components["responses"]["Error"];
-            429: components["responses"]["RetryLater"];
-            500: components["responses"]["Error"];
-            503: components["responses"]["RetryLater"];
-            default: components["responses"]["Error"];
-        };
-    };
-    getReconciliationFile: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description Of the reconciliation */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description The differences, the largest first */
-            200: {
-                headers: {
-                    "X-Request-Id": components["headers"]["RequestId"];
-                    [name: string]: unknown;
-                };
-                content: {
-                    "text/csv": string;
                 };
             };
             400: components["responses"]["Error"];
