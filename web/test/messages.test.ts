@@ -30,6 +30,8 @@ const same = new Set([
   'Cursor',
   'Continue',
   'Cline',
+  'Slack',
+  'Telegram',
 ])
 const sameShape = (s: string) => same.has(s) || !/\p{L}{2}/u.test(s.replace(/\{\w+\}/g, ''))
 
@@ -37,7 +39,7 @@ const sameShape = (s: string) => same.has(s) || !/\p{L}{2}/u.test(s.replace(/\{\
 const refused =
   /(?<![а-яё])(сч[её]т(?!чик)[а-яё]{0,3}|кредит[а-яё]{0,3}|холд[а-яё]{0,2}|заморо[зж][а-яё]*|депозит[а-яё]*|поставщик[а-яё]*|эндпоинт[а-яё]*|роутинг[а-яё]*|ретра[йия][а-яё]*|фолб[эе]к[а-яё]*|(за)?бан(ить|а|ы)?|комплишн[а-яё]*|ризонинг[а-яё]*|жетон[а-яё]*|квот[а-яё]{1,3}|таск[а-яё]*|гардрейл[а-яё]*|плейграунд[а-яё]*|производител[а-яё]*|успешно|пожалуйста)(?![а-яё])/iu
 /** Documents of bookkeeping have this name; elsewhere the word stands for an account. */
-const documents = new Set(['invoices', 'adminaudit'])
+const documents = new Set(['invoices', 'adminaudit', 'admin', 'adminbank', 'reconciliation'])
 const invoiced = /(?<![а-яё])сч[её]т(а|у|ом|е|ов|ам|ами|ах)?(?![а-яё])/giu
 const refusedEn = /\b(please|successfully|oops|TTFT|ZDR)\b/i
 
