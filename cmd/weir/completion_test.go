@@ -12,7 +12,7 @@ func TestComplete(t *testing.T) {
 		"":                                 "",
 		"weir vers":                        "version",
 		"weir complet":                     "completion",
-		"weir key ":                        "add list rates preferences disable enable delete",
+		"weir key ":                        "add list rates preferences change reset-spending disable enable delete",
 		"weir key add anna --re":           "--reset --requests",
 		"weir key add --limit 5 --re":      "--reset --requests",
 		"weir key add anna --reset ":       "daily weekly monthly",

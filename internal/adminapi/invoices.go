@@ -202,7 +202,7 @@ type invoiceOperations struct {
 	log AuditLog
 }
 
-// names are those of the users of rows.
+// namesOf are those of the users of rows.
 func namesOf[R any](ctx context.Context, log AuditLog, rows []R, user func(*R) string) (map[string]string, error) {
 	ids := make([]string, len(rows))
 	for i := range rows {

@@ -231,6 +231,9 @@ func TestEachAlertHasARunbook(t *testing.T) {
 		delete(sections, a.Alert)
 	}
 	for name := range sections {
+		if strings.HasPrefix(name, "Alerts from ") {
+			continue // where they come from
+		}
 		t.Errorf("docs/alerts.md has a section for %s, which is no alert", name)
 	}
 }

@@ -112,7 +112,7 @@ func TestGenerationAndCall(t *testing.T) {
 		t.Errorf("provider responses: %v", m)
 	}
 	const candidates = `[{"endpoint":"best/acme/small","model":"acme/small","order":1,"own_key":null,"dropped_by":null,"detail":null,
-		"score":{"value":0.5,"by":"weight","meaning":"Its weight in the random choice of the first place: 1/price squared."},
+		"score":{"value":0.5,"by":"weight","meaning":"Its weight in the random choice of the first place: 1/price squared, or what the operator set."},
 		"price":{"prompt_per_1k":"0.05","completion_per_1k":"0.1","request":"0.000000007"}},
 		{"endpoint":"gone/x","model":null,"order":0,"own_key":null,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
 	exactly(t, "generation's metadata", at(m, "data", "metadata"), `{"client":{"a":"b"},"routing":{"catalog_version":"c-1","candidates":`+candidates+`,"attempts":[

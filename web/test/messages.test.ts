@@ -31,6 +31,8 @@ const same = new Set([
   'Continue',
   'Cline',
   'Slack',
+  'URL',
+  'vendor/model',
   'Telegram',
 ])
 const sameShape = (s: string) => same.has(s) || !/\p{L}{2}/u.test(s.replace(/\{\w+\}/g, ''))

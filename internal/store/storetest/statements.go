@@ -12,7 +12,7 @@ import (
 	"weir/internal/store"
 )
 
-// The same file is kept once, whoever imports it however often, and credits nothing again; what waits is assigned or set aside once.
+// The same file is kept once, however often and by however many it is imported, and credits nothing again; what waits is assigned or set aside once.
 func statementKept(t *testing.T, s *store.Store) {
 	ctx, u, m := t.Context(), client(t, s), biller(s, payAt)
 	i := bill(t, s, u, m, 100*money.Ruble)

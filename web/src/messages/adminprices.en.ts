@@ -37,7 +37,7 @@ const messages = {
   ofProvider: 'provider {name}',
   marginMany: 'Margin, %',
   marginDoes: '+{margin}: 1 $ costs {rubles} ₽',
-  marginHigh: 'A margin above 50 %',
+  marginHigh: 'A margin above 50 %',
   marginMeant: 'It is meant',
   imports: 'Public price lists',
   importOf: 'of {day}',

@@ -38,7 +38,7 @@ export default {
   ofProvider: 'провайдер {name}',
   marginMany: 'Наценка, %',
   marginDoes: '+{margin}: 1 $ стоит {rubles} ₽',
-  marginHigh: 'Наценка больше 50 %',
+  marginHigh: 'Наценка больше 50 %',
   marginMeant: 'Так и задумано',
   imports: 'Публичные списки цен',
   importOf: 'от {day}',
