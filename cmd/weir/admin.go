@@ -737,8 +737,8 @@ func (c *keyResetCmd) Run(ctx context.Context) error {
 }
 
 // adminWith opens the database and finds a key.
-func (l *location) adminWith(ctx context.Context, key string) (*app.Admin, string, error) {
-	o, err := l.admin(ctx, false)
+func (p *location) adminWith(ctx context.Context, key string) (*app.Admin, string, error) {
+	o, err := p.admin(ctx, false)
 	if err != nil {
 		return nil, "", err
 	}

@@ -65,7 +65,7 @@ func (m *Manager) Seen(ctx context.Context, s *Session, p *Person) (*Person, err
 		return nil, nil
 	}
 	seen, err := m.store.PersonOf(ctx, s.Sees)
-	why := ""
+	var why string
 	switch {
 	case err != nil && !fault.Is(err, fault.NotFound):
 		return nil, err

@@ -246,7 +246,7 @@ func (e *Editor) keys(ctx context.Context, provider string, dry bool, action str
 		if row.Spec == nil {
 			row.Spec = Spec{}
 		}
-		if err := do(row); err == errAsItWas { //nolint:errorlint // it is this very one
+		if err := do(row); err == errAsItWas {
 			built, err = e.builder.BuildCatalog(s, true)
 			return nil, err
 		} else if err != nil {
