@@ -122,6 +122,11 @@ type Paying struct {
 	Invoice  *Invoice // its sums and state are stored as they are left
 	Transfer *Transfer
 	Prior    *Transfer // the same document, if it was noted before; nil: it was not
+
+	// Statement and Line are the document of a statement that a person credits by hand; "": there is none. One that was set aside refuses the
+	// transfer with fault.Conflict.
+	Statement string
+	Line      int64
 }
 
 // Store keeps invoices. Each method that writes is one transaction.

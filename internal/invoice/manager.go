@@ -212,13 +212,15 @@ func (m *Manager) MarkPaid(ctx context.Context, id string, p Payment) (i Invoice
 	}
 	t = Transfer{Invoice: id, Account: i.Account, Manual: true, Amount: p.Amount, Date: p.Date, Number: p.Reference, Purpose: p.Note, Actor: p.Actor.Name, At: now}
 	t.Key = keyOf("manual", id, day(p.Date), p.Reference)
-	return m.pay(ctx, t, p.Actor, "")
+	return m.pay(ctx, t, nil, p.Actor, "")
 }
 
 // pay posts a transfer once. how is added to what the audit log says of it.
-func (m *Manager) pay(ctx context.Context, t Transfer, by audit.Actor, how string) (i Invoice, done Transfer, repeated bool, err error) {
+func (m *Manager) pay(ctx context.Context, t Transfer, of *StatementLine, by audit.Actor, how string) (i Invoice, done Transfer, repeated bool, err error) {
 	i, done, err = m.store.PayInvoice(ctx, t, func(p *Paying) (*ledger.Posting, audit.Event, error) {
-		repeated = p.Prior != nil
+		if repeated = p.Prior != nil; of != nil {
+			p.Statement, p.Line = of.Statement, of.Line
+		}
 		post, e, err := p.decide(by)
 		e.After += how
 		return post, e, err

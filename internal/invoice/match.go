@@ -204,7 +204,7 @@ func (m *Manager) credit(ctx context.Context, one *Match, i *Invoice, by audit.A
 	if one.Assigned {
 		how = "; chosen by hand"
 	}
-	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, i, by), by, how)
+	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, i, by), nil, by, how)
 	if err != nil {
 		after = *i
 	}

@@ -175,7 +175,7 @@ func (m *Manager) AssignLine(ctx context.Context, id string, line int64, name st
 		e.Param = "line"
 		return one, e
 	}
-	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, &i, by), by, fmt.Sprintf("; chosen by hand for line %d of %s", line, id))
+	after, t, before, err := m.pay(ctx, m.transferOf(&one.Document, &i, by), &l, by, fmt.Sprintf("; chosen by hand for line %d of %s", line, id))
 	if err != nil {
 		return one, err
 	}

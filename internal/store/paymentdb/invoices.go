@@ -188,6 +188,11 @@ func (s *Payments) PayInvoice(ctx context.Context, of invoice.Transfer, f func(*
 			done = *p.Prior
 			return nil
 		}
+		if p.Statement != "" {
+			if err := stillOpen(t, p.Statement, p.Line); err != nil {
+				return err
+			}
+		}
 		if err := changeInvoice(t, &i); err != nil {
 			return err
 		}

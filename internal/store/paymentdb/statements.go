@@ -101,10 +101,26 @@ func (s *Payments) StatementLine(ctx context.Context, id string, line int64) (l 
 // SetLineAside is invoice.Store.SetLineAside.
 func (s *Payments) SetLineAside(ctx context.Context, id string, line int64, why string, now time.Time, e audit.Event) error {
 	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		err := t.One(`UPDATE bank_documents SET aside = $3 WHERE statement = $1 AND line = $2 AND waits AND aside = '' AND NOT EXISTS (SELECT 1 FROM invoice_transfers x WHERE x.key = bank_documents.key)`, id, line, why)
-		if errors.Is(err, sql.ErrNoRows) {
-			err = fault.New(fault.Conflict, "store.SetLineAside", "This document does not wait for a decision any more. Look again.").Coded("line_decided")
+		if err := stillOpen(t, id, line); err != nil {
+			return err
 		}
-		return err
+		err := t.One(`UPDATE bank_documents SET aside = $3 WHERE statement = $1 AND line = $2 AND waits AND NOT EXISTS (SELECT 1 FROM invoice_transfers x WHERE x.key = bank_documents.key)`, id, line, why)
+		return decided(err)
 	})
+}
+
+// stillOpen locks a line, so that of two who credit it and set it aside the second sees what the first did. It fails with fault.Conflict when
+// the line was set aside.
+func stillOpen(t *sqldb.Tx, id string, line int64) error {
+	return decided(t.One(`UPDATE bank_documents SET aside = '' WHERE statement = $1 AND line = $2 AND aside = ''`, id, line))
+}
+
+// decided says in words that a change has met no line that waits.
+func decided(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		e := fault.New(fault.Conflict, "store.SetLineAside", "This document does not wait for a decision any more. Look again.").Coded("line_decided")
+		e.Param = "line"
+		return e
+	}
+	return err
 }
