@@ -84,23 +84,23 @@ func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps au
 }
 
 // inherit takes over how credentials rest that a provider had before its declaration changed: a change of something else is no reason to ask a
-// key again that was refused.
+// key again that was refused. One that is new here does not rest, nor does the only one in use, which is asked in any case; neither is shown to.
 func (s *credentials) inherit(from *credentials) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
-	for _, c := range s.all {
-		for _, old := range from.all {
-			if old.tag != c.tag {
-				continue
+	for i, c := range s.all {
+		at := slices.IndexFunc(from.all, func(old *credential) bool { return old.tag == c.tag })
+		if at < 0 || s.used == 1 && i == 0 {
+			c.use.rests("", time.Time{})
+			continue
+		}
+		c.rest = from.all[at].rest
+		for model, r := range from.all[at].models {
+			if c.models == nil {
+				c.models = map[string]*rest{}
 			}
-			c.rest = old.rest
-			for model, r := range old.models {
-				if c.models == nil {
-					c.models = map[string]*rest{}
-				}
-				copied := *r
-				c.models[model] = &copied
-			}
+			copied := *r
+			c.models[model] = &copied
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/upstream"
 	"weir/internal/upstream/upstreamtest"
@@ -175,6 +176,85 @@ func TestCredentialsByModel(t *testing.T) {
 			}
 			if !slices.Equal(rests, c.rests) || client.CountResting() != 1 {
 				t.Errorf("told %q, want %q; %d rest", rests, c.rests, client.CountResting())
+			}
+		})
+	}
+}
+
+// How a credential rests survives changes of its provider: others beside it, draining and back. One that was taken out, or is left alone, begins
+// anew, and is not shown as resting.
+func TestRestSurvivesChanges(t *testing.T) {
+	t.Parallel()
+	type step struct {
+		after    time.Duration
+		keys     string // in use from here on, then those that drain; "": as before
+		draining string
+		model    string
+		asks     string // keys that the provider sees
+		rests    string // what is shown to rest afterwards
+	}
+	for name, c := range map[string]struct {
+		status int
+		steps  []step
+	}{
+		"something else is changed": {401, []step{
+			{keys: "a b", model: "one", asks: "a b", rests: "a"}, {keys: "a b", model: "one", asks: "b", rests: "a"}, {model: "two", asks: "b", rests: "a"},
+			{after: 301 * time.Second, model: "one", asks: "b"}, // never refused
+		}},
+		"its ban grows on": {401, []step{
+			{keys: "a x", model: "one", asks: "a x", rests: "a x"}, {after: 301 * time.Second, keys: "a x", model: "one", asks: "a x", rests: "a x"},
+			{after: 301 * time.Second, keys: "a x b", model: "one", asks: "b", rests: "a x"},
+		}},
+		"it rests for one model": {429, []step{{keys: "a b", model: "one", asks: "a b", rests: "a one"}, {keys: "c a b", model: "one", asks: "c", rests: "a one"}, {keys: "a b", model: "two", asks: "a", rests: "a one"}}},
+		"it drains and returns":  {429, []step{{keys: "a b", model: "one", asks: "a b", rests: "a one"}, {keys: "b c", draining: "a", model: "one", asks: "b", rests: "a one"}, {keys: "a b c", model: "one", asks: "b", rests: "a one"}}},
+		"it is out and returns":  {429, []step{{keys: "a b c", model: "one", asks: "a b", rests: "a one"}, {keys: "b c", model: "one", asks: "b", rests: "a one"}, {keys: "a b c", model: "two", asks: "a"}}},
+		"it is left alone":       {429, []step{{keys: "a b", model: "one", asks: "a b", rests: "a one"}, {keys: "a", model: "two", asks: "a"}, {keys: "a b", model: "one", asks: "a b", rests: "a one"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := upstreamtest.NewProvider(t, func(conn *upstreamtest.Conn) {
+				key := strings.TrimPrefix(conn.Request.Header.Get("Authorization"), "Bearer key-")
+				if key == "x" || key == "a" && strings.Contains(string(conn.Body), `"one"`) {
+					conn.Send(upstreamtest.Sized(c.status, "application/json", `{"error":{"message":"no"}}`, "Retry-After: 3600"))
+					return
+				}
+				conn.Send(upstreamtest.JSON(whole))
+			})
+			now := time.Now()
+			client := client(t, upstream.Config{Now: func() time.Time { return now }})
+			ep := endpoint(p.URL)
+			names := map[string]string{}
+			keysOf := func(text string) (keys []string) {
+				for name := range strings.FieldsSeq(text) {
+					keys = append(keys, "key-"+name)
+					names[catalog.KeyTag("key-"+name)] = name
+				}
+				return keys
+			}
+			for i, s := range c.steps {
+				now = now.Add(s.after)
+				if s.keys != "" { // a change makes a new catalog, and with it a new provider
+					changed := *ep.Provider
+					keys := keysOf(s.keys)
+					changed.Key, changed.Keys, changed.Draining = keys[0], keys[1:], keysOf(s.draining)
+					ep.Provider = &changed
+				}
+				ep.UpstreamID = s.model
+				before := len(p.Seen())
+				got := upstreamtest.Collect(client.Complete(t.Context(), ep, request(false), nil))
+				var asks, rests []string
+				for _, seen := range p.Seen()[before:] {
+					asks = append(asks, strings.TrimPrefix(seen.Header.Get("Authorization"), "Bearer key-"))
+				}
+				for _, u := range client.KeyUses() {
+					if !u.Until.IsZero() {
+						rests = append(rests, strings.TrimSpace(names[u.Tag]+" "+u.Model))
+					}
+				}
+				slices.Sort(rests)
+				if strings.Join(asks, " ") != s.asks || strings.Join(rests, " ") != s.rests {
+					t.Errorf("step %d: asked with %q, want %q; shown to rest %q, want %q; %v", i, asks, s.asks, rests, s.rests, got.Err)
+				}
 			}
 		})
 	}
