@@ -1,15 +1,19 @@
 package accounts_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/audit"
+	"weir/internal/config"
+	"weir/internal/secret"
 )
 
 // A provider is connected over the API alone: no variable is set, nothing is restarted, and its key is shown nowhere. The node has made the key that
@@ -89,4 +93,64 @@ func TestProviderTestsAreBounded(t *testing.T) {
 			t.Errorf("test %d: %d %s", i, got.Status, got.Body)
 		}
 	}
+}
+
+// The keys that a file and the environment declare are listed with those that were pasted, by their ends, with where they are changed instead, and
+// with their calls. They have no id: over the API they can neither be drained nor taken out.
+func TestDeclaredKeysAreListed(t *testing.T) {
+	const first, second, variable, pasted = "key-of-the-file-1111", "another-of-the-file-2222", "key-of-the-variable-3333", "key-that-is-pasted-4444"
+	t.Setenv("OPENAI_API_KEY", variable)
+	d := openDesk(t)
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		s.Server.AdminAPI, s.Builtin.All = true, true
+		s.Config.Providers = []config.Provider{{ID: "shed", BaseURL: d.origin + "/v1", APIKey: secret.New(first), APIKeys: []secret.Text{secret.New(second)},
+			Models: []config.Offer{{ID: "shed/chat", UpstreamID: "chat", ContextLength: 8000, Prices: config.Prices{Prompt: "0.1", Completion: "0.2"}}}}}
+	})
+	boss := gw.NewOwner(t, 100, apikey.NewKey{})
+	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	type key struct {
+		ID, Where, Last4 *string
+		State, Source    string
+		Calls            int64
+	}
+	keys := func(provider string, want ...string) (list []key) {
+		t.Helper()
+		got := boss.Pages.Do(t, http.MethodGet, "/api/admin/providers/"+provider+"/keys", nil)
+		list = apptest.Decode[struct{ Data []key }](t, got.Body).Data
+		var is []string
+		for _, k := range list {
+			if (k.ID == nil) != (k.Source != "database") || (k.Where == nil) != (k.Source == "database") {
+				t.Errorf("%s", got.Body)
+			}
+			is = append(is, fmt.Sprintf("%s %s %s", *k.Last4, k.Source, k.State))
+		}
+		if !slices.Equal(is, want) {
+			t.Errorf("%s has %q, want %q", provider, is, want)
+		}
+		for _, key := range []string{first, second, variable, pasted} {
+			if strings.Contains(string(got.Body), key) {
+				t.Errorf("a key is shown: %s", got.Body)
+			}
+		}
+		return list
+	}
+	ofFile := []string{"1111 configuration in_use", "2222 configuration in_use"}
+	keys("shed", ofFile...)
+	if got := boss.Account.Chat(t, map[string]any{"model": "shed/chat", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	apptest.WaitFor(t, "the call to be counted", func() bool { return keys("shed", ofFile...)[0].Calls == 1 })
+	if got := boss.Pages.Do(t, http.MethodPost, "/api/admin/providers/shed/keys", map[string]any{"api_key": pasted}); got.Status != http.StatusConflict {
+		t.Errorf("a key for a provider of the file: %d %s", got.Status, got.Body)
+	}
+
+	if k := keys("openai", "3333 variable in_use"); *k[0].Where != "OPENAI_API_KEY" {
+		t.Errorf("it is said to be in %s", *k[0].Where)
+	}
+	if got := boss.Pages.Do(t, http.MethodPatch, "/api/admin/providers/openai", map[string]any{"api_key": pasted}); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	keys("openai", "3333 variable off", "4444 database in_use")
 }
