@@ -122,6 +122,7 @@ var triedElsewhere = map[string]string{
 	"batches that run":                 "internal/store/storetest/batches.go: batchNeighbours",
 	"mails of notifications":           "internal/store/storetest/notify.go: noticeDigest",
 	"presets":                          "internal/store/storetest/presets.go: presetBounds",
+	"keys":                             "internal/store/storetest/accounts.go: maxKeys",
 	"saved views":                      "internal/store/storetest/views.go: viewBounds",
 	"kept chats":                       "internal/store/storetest/chats.go: chatBounds",
 	"own provider keys":                "internal/store/storetest/ownkeys.go: ownKeyBounds",

@@ -296,11 +296,12 @@ func listKeys(t *testing.T, s *store.Store) {
 }
 
 func maxKeys(t *testing.T, s *store.Store) {
-	u := mustUser(t, s)
-	insert := func() (string, error) {
-		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: u.ID, Creator: u.ID}, at)
+	u, other := mustUser(t, s), mustUser(t, s)
+	insertOf := func(user string) (string, error) {
+		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: user, Creator: user}, at)
 		return k.Hash, s.Accounts.InsertKey(t.Context(), k, 2, event(audit.KeyCreated))
 	}
+	insert := func() (string, error) { return insertOf(u.ID) }
 	first, err := insert()
 	if err != nil {
 		t.Fatal(err)
@@ -310,6 +311,12 @@ func maxKeys(t *testing.T, s *store.Store) {
 	}
 	_, err = insert()
 	wantKind(t, err, fault.Invalid)
+	if said := err.Error(); !strings.Contains(said, "may have 2 keys") || !strings.Contains(said, "keys.max_per_user") {
+		t.Errorf("it is refused with %q", said)
+	}
+	if _, err := insertOf(other.ID); err != nil {
+		t.Errorf("another user: %v", err)
+	}
 	if err := s.Accounts.DeleteKey(t.Context(), u.ID, first, at, event(audit.KeyRevoked)); err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ const (
 var lives = map[string]retention{
 	"users":        {byUsers, "one: a sign-up needs a mailbox, an invitation or another provider, and mails are bounded by network", "never: the ledger names them"},
 	"wallets":      {byUsers, "one", asMoney},
-	"api_keys":     {byUsers, "apikey.MaxPerUser that work, store.MostDeletedKeys that do not, and those that calls name", "the insert of another key; those that calls name stay"},
+	"api_keys":     {byUsers, "keys.max_per_user that work, store.MostDeletedKeys that do not, and those that calls name", "the insert of another key; those that calls name stay"},
 	"audit":        {byUsers, "quota changes_per_day and the sign-ins of a day; the rest is bounded by money or by mails", "never: the chain is whole"},
 	"logins":       {byUsers, "one", withAccount},
 	"sessions":     {byUsers, "20", "auth.Sweep"},
