@@ -47,6 +47,8 @@ func TestErrorsOfFiles(t *testing.T) {
 		"no provider's host":   {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is not a host`},
 		"the one list":         {"fetch:\n  allow: [localhost]", `weir.yaml:2: fetch.allow: this list became three: allow_provider_media (files that providers name), allow_client_media`},
 		"no size":              {"fetch:\n  max_bytes: 0", `weir.yaml:2: fetch.max_bytes: it must be above 0`},
+		"no keys":              {"keys:\n  max_per_user: 0", `weir.yaml:2: keys.max_per_user: it must be a number from 1 to 1000`},
+		"too many keys":        {"keys:\n  max_per_user: 1001", `weir.yaml:2: keys.max_per_user: it must be a number from 1 to 1000`},
 		"no place":             {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is not one of provider, folder, s3`},
 		"no jobs":              {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
 		"callbacks of no time": {"video:\n  callbacks:\n    keep_for: 0s", `weir.yaml:3: video.callbacks.keep_for: it must be above 0`},
