@@ -356,8 +356,8 @@ const (
 	keySpends = `SELECT s.key_id, s.period, CAST(SUM(s.spent) AS BIGINT), CAST(SUM(s.forgiven) AS BIGINT) FROM api_keys k JOIN key_spend s ON s.key_id = k.id
 		WHERE k.user_id = $1 AND k.deleted_at IS NULL AND (s.period = $2 AND s.start = $3 OR s.period = $4 AND s.start = $5 OR s.period = $6 AND s.start = $7 OR s.period = $8 AND s.start = $9)
 		GROUP BY s.key_id, s.period`
-	// one look for each key, not at all its days
-	keyUses = `SELECT k.id, (SELECT g.last_at FROM usage_groups g WHERE g.wallet = $2 AND g.part = '` + byKey + `' AND g.value = k.id ORDER BY g.day DESC LIMIT 1) AS at
+	// one look for each key, not at all its days; its last one has a row for each user
+	keyUses = `SELECT k.id, (SELECT g.last_at FROM usage_groups g WHERE g.wallet = $2 AND g.part = '` + byKey + `' AND g.value = k.id ORDER BY g.day DESC, g.last_at DESC LIMIT 1) AS at
 		FROM api_keys k WHERE k.user_id = $1 AND k.deleted_at IS NULL`
 )
 

@@ -97,6 +97,12 @@ func (b *reports) fill(zones []string) {
 			b.t.Fatal(err)
 		}
 	}
+	for i, user := range []string{"usr_1", "usr_1", "usr_1", "usr_2"} { // the third one is never used
+		k := apikey.Key{ID: fmt.Sprint("key_", i+1), Hash: fmt.Sprint("h", i+1), Label: fmt.Sprint("sk-weir-v1-", i+1), Name: "k", User: user, Creator: user, CreatedAt: b.now}
+		if err := s.Accounts.InsertKey(ctx, k, 5, audit.Event{}); err != nil {
+			b.t.Fatal(err)
+		}
+	}
 	for i, name := range zones {
 		var err error
 		if b.zones, err = s.Accounts.SetZone(ctx, "wal_1", name, b.now.AddDate(0, 0, -9+2*i), audit.Event{}); err != nil {
@@ -520,20 +526,33 @@ func (b *reports) taxes(t *testing.T, s *report.Statement, from, after time.Time
 	}
 }
 
+// keys: each key of a user that was used has the time of its last call, whichever user it was made for, until it is deleted.
 func (b *reports) keys(t *testing.T) {
-	last := map[string]time.Time{}
+	want := map[string]time.Time{}
 	for i := len(b.calls) - 1; i >= 0; i-- {
-		last[b.calls[i].Key] = b.calls[i].At
+		want[b.calls[i].Key] = b.calls[i].At
 	}
-	got, err := b.s.Ledger.KeySpends(t.Context(), "usr_1", "wal_1")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for key, at := range last {
-		if !got[key].LastAt.Equal(at) {
-			t.Errorf("key %q was used last at %s, not %s", key, at, got[key].LastAt)
+	delete(want, "") // calls without a key
+	same := func() {
+		t.Helper()
+		spends, err := b.s.Ledger.KeySpends(t.Context(), "usr_1", "wal_1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]time.Time{}
+		for key, spend := range spends {
+			got[key] = spend.LastAt
+		}
+		if d := gocmp.Diff(want, got); d != "" {
+			t.Error(d)
 		}
 	}
+	same()
+	if err := b.s.Accounts.DeleteKey(t.Context(), "usr_1", "h2", b.now, audit.Event{}); err != nil {
+		t.Fatal(err)
+	}
+	delete(want, "key_2")
+	same()
 	if ok, err := b.s.Ledger.ToppedUp(t.Context(), "wal_1"); !ok || err != nil {
 		t.Errorf("topped up: %t, %v", ok, err)
 	}
