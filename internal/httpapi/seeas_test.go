@@ -231,6 +231,12 @@ func TestSeeingEndsByItself(t *testing.T) {
 		"the person is blocked": {func(t *testing.T, s *seers) {
 			s.must(t, s.users.SetDisabled(t.Context(), s.ids["anna"], true, audit.Actor{Name: "test"}))
 		}, true, "refused"},
+		"the person is forgotten": {func(t *testing.T, s *seers) {
+			s.must(t, s.users.Forget(t.Context(), s.ids["anna"], audit.Actor{Name: "test"}))
+		}, true, "refused"},
+		"the operator is forgotten": {func(t *testing.T, s *seers) {
+			s.must(t, s.users.Forget(t.Context(), s.ids["operator"], audit.Actor{Name: "test"}))
+		}, false, "session"},
 		"sign-out": {func(t *testing.T, s *seers) {
 			if r := s.do("POST", "/api/auth/sign-out", "{}", s.operator...); r.StatusCode != 204 {
 				t.Errorf("%d %s", r.StatusCode, r.body)
