@@ -95,7 +95,8 @@ func (e *everybody) call(random *rand.Rand, i int) record.Call {
 	case 1:
 		c.Attempts = []record.Attempt{failed, failed}
 		fail("rate_limit_exceeded", 429)
-	case 2:
+	case 2: // the other provider was ejected, and then there was no money
+		c.Candidates = []record.Candidate{{Endpoint: "r/" + c.Model, Slug: "a/x", DroppedBy: record.DroppedEjected}}
 		fail("payment_required", 402)
 	case 4: // the other provider was ejected, or out of service, or had another reason
 		c.Candidates = []record.Candidate{{Endpoint: "r/" + c.Model, Slug: "a/x", DroppedBy: pick(random, record.DroppedEjected, record.DroppedOut, "max_price"), Order: i % 2}, {Endpoint: c.Endpoint, Slug: "a/x", Order: 1}}
