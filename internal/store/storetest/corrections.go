@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"pgregory.net/rapid"
 	"strconv"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
@@ -331,7 +331,6 @@ func refundedKey(t *testing.T, d *books) {
 	d.balanced()
 }
 
-// noCharge: a call that runs, one that cost nothing, one that was set aside.
 // resetSpending: a limit counts from a reset on, at once and on all nodes, whatever its interval is; what was spent stays, the books agree, and a refund
 // of a call from before makes no limit larger than it is.
 func resetSpending(t *testing.T, d *books) {
@@ -399,6 +398,7 @@ func resetSpending(t *testing.T, d *books) {
 	}
 }
 
+// noCharge: a call that runs, one that cost nothing, one that was set aside.
 func noCharge(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
