@@ -122,9 +122,12 @@ func (d salesRoutes) query(ctx context.Context, in *SalesOf, now time.Time) (q r
 	if q.To.Sub(q.From) > mostSalesDays*24*time.Hour {
 		return q, fault.Field("adminapi.sales", "from", "A period has at most %d days. Choose a shorter period.", mostSalesDays).Coded("period_days", "most", mostSalesDays)
 	}
-	for name, v := range map[string]string{"model": in.Model, "provider": in.Provider, "account": in.Account} {
-		if len(v) > 640 {
-			return q, fault.Field("adminapi.sales", name, "%s must have at most %d bytes.", name, 640).Coded("most_bytes", "most", 640)
+	for _, x := range []struct {
+		name, text string
+		most       int
+	}{{"model", in.Model, 640}, {"provider", in.Provider, 256}, {"account", in.Account, 128}} {
+		if len(x.text) > x.most {
+			return q, fault.Field("adminapi.sales", x.name, "%s must have at most %d bytes.", x.name, x.most).Coded("most_bytes", "most", x.most)
 		}
 	}
 	if in.Account != "" {

@@ -43,9 +43,14 @@ type peopleDesk struct {
 	ids                     map[string]string
 }
 
-func openPeople(t *testing.T) *peopleDesk {
+func openPeople(t *testing.T, edit ...func(*apptest.Setup)) *peopleDesk {
 	t.Helper()
-	gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.Server.AdminListen = "127.0.0.1:0" })
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
+		s.Server.AdminListen = "127.0.0.1:0"
+		for _, e := range edit {
+			e(s)
+		}
+	})
 	d := &peopleDesk{gw: gw, ids: map[string]string{}}
 	for role, at := range map[apikey.Role]**apptest.Account{apikey.Operator: &d.operator, apikey.Administrator: &d.administrator} {
 		o := gw.NewOwner(t, 1, apikey.NewKey{})
