@@ -72,7 +72,7 @@ export function Panel({
 }) {
   return (
     <section className={`min-w-0 rounded-panel border border-line bg-surface ${className}`}>
-      {(title || actions) && (
+      {(title || note || actions) && (
         <div className="flex flex-wrap items-center gap-x-2 gap-y-1 px-4 pt-3.5 pb-2.5">
           {title && <h2 className="text-section">{title}</h2>}
           {note && <span className="text-small text-ink3">{note}</span>}
@@ -80,7 +80,7 @@ export function Panel({
           {actions}
         </div>
       )}
-      <div className={flush ? '' : `px-4 pb-4 ${title || actions ? '' : 'pt-4'}`}>{children}</div>
+      <div className={flush ? '' : `px-4 pb-4 ${title || note || actions ? '' : 'pt-4'}`}>{children}</div>
     </section>
   )
 }

@@ -84,7 +84,7 @@ function Shown({ p }: { p: Shape }) {
               {p.blocked && <Tag tone="bad">{t('blocked')}</Tag>}
             </p>
             <p className="flex flex-wrap items-center gap-1 text-small text-ink3">
-              {t('since', { date: date(p.created_at) })} · {t('sessions', { n: p.sessions })} ·{' '}
+              {t('since', { date: date(p.created_at) })} · {t('sessions', { n: p.sessions })}{' '}
               <code>{p.id}</code> <Copy text={p.id} what={p.id} />
             </p>
           </div>
