@@ -182,3 +182,41 @@ test('the list fits 360 px and is Russian', async () => {
   assert.deepEqual(await englishWords(page, /Weir|sk-|sim|script|img|svg|English|demo|Demo|[<>{}$]|http|alert|src|href|xss|on\w+/i), []);
   await page.done();
 });
+
+test('with 1,000 keys one is found, opened and changed, by their owner and by an administrator, and no more are made', async () => {
+  const many = await demo({ env: { WEIR_KEYS_MAX_PER_USER: '1000' } });
+  const page = await open(b, many, { path: '/keys', signedIn: true });
+  const keys = async () => (await (await page.request.get(`${many.url}/api/keys`)).json()).data;
+  const files = [{ text: JSON.stringify({ data: Array.from({ length: 1000 - (await keys()).length }, (_, i) => ({ hash: `${i}`, name: `worker ${i}` })) }) }];
+  const made = await page.request.post(`${many.url}/api/import`, { headers: { origin: many.url, 'x-weir': '1' }, data: { source: 'openrouter', dry_run: false, files }, timeout: 45_000 });
+  assert.equal(made.status(), 200, await made.text());
+  const all = await keys();
+  assert.equal(all.length, 1000);
+  await page.reload();
+  await page.getByText(/^1\s?000 of 1\s?000$/).waitFor();
+  const rows = (of) => of.getByRole('table', { name: 'Keys', exact: true }).locator('[data-row]');
+  await becomes(() => rows(page).count(), 200);
+  await page.getByRole('button', { name: 'Show more' }).click();
+  await becomes(() => rows(page).count(), 400);
+  await page.keyboard.press('n');
+  await page.getByText(/All of your 1\s?000 keys are in use/).waitFor();
+  const old = all.find((k) => k.name === 'worker 3');
+  for (const typed of ['Worker 3', old.label.slice(-3)]) {
+    await page.getByRole('searchbox', { name: 'Find by name' }).fill(typed);
+    await rows(page).getByRole('link', { name: 'worker 3', exact: true }).waitFor();
+  }
+  await rows(page).getByRole('link', { name: 'worker 3', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'worker 3' }).waitFor();
+  const me = await (await page.request.get(`${many.url}/api/me`)).json();
+  for (const size of ['desk', 'small']) {
+    const view = await open(b, many, { path: `/admin/people/${me.user.id}`, signedIn: true, size });
+    await view.getByRole('searchbox', { name: 'Find by name' }).fill('worker 33');
+    const turn = view.getByRole('button', { name: size === 'desk' ? 'Disable: worker 33' : 'Enable: worker 33', exact: true });
+    await turn.click();
+    if (size === 'desk') await view.getByRole('alertdialog').getByRole('button', { name: 'Disable' }).click();
+    await turn.waitFor({ state: 'detached' });
+    await fitsWidth(view);
+    await view.done();
+  }
+  await page.done();
+});
