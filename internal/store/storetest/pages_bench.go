@@ -98,6 +98,19 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			return err
 		}
 	}
+	sold := func(by report.Part, days int, account string) func(context.Context) error {
+		q := report.SalesQuery{Part: by, Account: account, From: today.AddDate(0, 0, 1-days), To: today.AddDate(0, 0, 1)}
+		return func(ctx context.Context) error {
+			s, err := r.Sold(ctx, q)
+			if err == nil && len(s.Rows) == 0 {
+				err = errors.New("nothing was sold")
+			}
+			if err != nil {
+				return err
+			}
+			return r.LosingSince(ctx, q, s.Rows[:min(20, len(s.Rows))])
+		}
+	}
 	middle := report.Place{At: now.AddDate(0, 0, -45), ID: "gen"}
 	var last, other string // a generation of this account and one of another
 	reads := []pagesRead{
@@ -141,6 +154,13 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"what moved from one endpoint in a day", func(ctx context.Context) error {
 			_, _, err := r.Moves(ctx, "provider/vendor/model-3", now.AddDate(0, 0, -1), now)
 			return err
+		}},
+		{"sales of 30 days by model", sold(report.Model, 30, "")},
+		{"sales of 90 days by account", sold(report.ByAccount, 90, "")},
+		{"sales of 400 days by day of one account", sold(report.ByDay, 400, wallet)},
+		{"file of sales of 90 days", func(ctx context.Context) error {
+			q := report.SalesQuery{From: today.AddDate(0, 0, -89), To: today.AddDate(0, 0, 1)}
+			return r.EachSale(ctx, q, func([]report.SaleDay) (bool, error) { return true, nil })
 		}},
 		{"statement of 30 days", statement(30)},
 		{"statement of 366 days", statement(366)},
