@@ -159,7 +159,8 @@ func (m *Manager) Channel(ctx context.Context, id string) (Channel, error) {
 	return Channel{}, fault.New(fault.NotFound, "alert.Channel", "There is no such channel.").Coded("alert_no_channel")
 }
 
-// PutChannel makes a channel as it is given, and reports whether anything changed. A nil secret leaves it as it is, and "" takes it away.
+// PutChannel makes a channel as it is given, and reports whether anything changed. A nil secret leaves that of the same way as it is,
+// and "" takes it away.
 func (m *Manager) PutChannel(ctx context.Context, c Channel, secret *string, only Condition, by audit.Actor) (changed bool, err error) {
 	was, err := m.Channel(ctx, c.ID)
 	there := err == nil
@@ -169,9 +170,11 @@ func (m *Manager) PutChannel(ctx context.Context, c Channel, secret *string, onl
 	if err := only.met(there, was.Version); err != nil {
 		return false, err
 	}
-	kept, err := m.secretOf(&was)
-	if err != nil && secret == nil {
-		return false, err
+	kept := ""
+	if was.Way == c.Way {
+		if kept, err = m.secretOf(&was); err != nil && secret == nil {
+			return false, err
+		}
 	}
 	now := kept
 	if secret != nil {
