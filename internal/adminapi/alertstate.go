@@ -18,7 +18,13 @@ func alertsKind(m Alerts) resource.Source {
 			_, err := ruleFrom(id, f)
 			return err
 		},
-		Plain: func(f resource.Fields) resource.Fields { return f },
+		Plain: func(id string, f resource.Fields) resource.Fields {
+			r, err := ruleFrom(id, f)
+			if err != nil {
+				return f
+			}
+			return fieldsOfRule(&r) // what a file leaves out is as usual
+		},
 		Tree: func(f resource.Fields) map[string]any {
 			out := map[string]any{}
 			for name, text := range f {
@@ -103,7 +109,7 @@ func channelsKind(m Alerts) resource.Source {
 			}
 			return nil
 		},
-		Plain: func(f resource.Fields) resource.Fields { return fieldsOfChannel(new(channelFrom("", f))) },
+		Plain: func(_ string, f resource.Fields) resource.Fields { return fieldsOfChannel(new(channelFrom("", f))) },
 		Tree: func(f resource.Fields) map[string]any {
 			out := map[string]any{}
 			for name, text := range f {

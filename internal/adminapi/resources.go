@@ -33,7 +33,7 @@ func rowKind(e Editor, k edit.Kind) resource.Source {
 	s := resource.Source{Kind: resource.Kind{
 		Name: string(k) + "s", One: string(k), Path: "/api/admin/" + string(k) + "s/{id}",
 		Check: func(_ string, f resource.Fields) error { return edit.Spec(f).Check(k) },
-		Plain: func(f resource.Fields) resource.Fields { return edit.Spec(f).Plain(k) },
+		Plain: func(_ string, f resource.Fields) resource.Fields { return edit.Spec(f).Plain(k) },
 		Tree:  func(f resource.Fields) map[string]any { return specOf(k, f) },
 	}}
 	if k == edit.Provider {
@@ -96,7 +96,7 @@ func ratesKind(e Editor) resource.Source {
 			r := recordOf(f)
 			return r.Check()
 		},
-		Plain: func(f resource.Fields) resource.Fields {
+		Plain: func(_ string, f resource.Fields) resource.Fields {
 			out := resource.Fields{}
 			for name, text := range f {
 				out[name] = edit.PlainDecimal(text)

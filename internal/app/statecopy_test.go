@@ -2,15 +2,18 @@ package app_test
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	alerting "weir/internal/alert"
 	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
@@ -24,6 +27,10 @@ func ledgerState(t *testing.T) resource.Gateway {
 	t.Helper()
 	cfg := config.Default()
 	cfg.DataDir, cfg.Builtin.All = t.TempDir(), false
+	cfg.Sealing.MasterKeyFile = filepath.Join(t.TempDir(), "master.key")
+	if err := os.WriteFile(cfg.Sealing.MasterKeyFile, []byte(hex.EncodeToString([]byte("the master key of a test, no more")[:32])), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	sqlitetest.New(t, cfg.DataDir)
 	o, err := app.OpenAdmin(t.Context(), cfg, false)
 	if err != nil {
@@ -128,5 +135,103 @@ func TestStateOfAnotherLedgerIsTheSame(t *testing.T) {
 			t.Fatalf("%s\nis, written again:\n%s", want, got)
 		}
 		made(t, from, sets)
+	})
+}
+
+// alertsDrawn are some rules and channels that are valid, the channels with what their way needs of a secret.
+func alertsDrawn(t *rapid.T) []resource.Set {
+	alerts, channels := resource.Set{Kind: *kindNamed("alerts")}, resource.Set{Kind: *kindNamed("channels")}
+	for _, k := range alerting.Kinds {
+		if !rapid.Bool().Draw(t, "rule of "+string(k)) {
+			continue
+		}
+		f := resource.Fields{"enabled": rapid.SampledFrom([]string{"true", "false"}).Draw(t, "enabled")}
+		if k.Unit() != "" && rapid.Bool().Draw(t, "limit") {
+			f["limit"] = fmt.Sprint(rapid.IntRange(1, 60).Draw(t, "limit of it"))
+		}
+		if k.Counted() && rapid.Bool().Draw(t, "attempts") {
+			f["minutes"], f["calls"] = rapid.SampledFrom([]string{"5", "30"}).Draw(t, "minutes"), "7"
+		}
+		alerts.Items = append(alerts.Items, resource.Wanted{ID: string(k), Fields: f})
+	}
+	secrets := map[string]string{"telegram": "110201543:AA-in-the-clear-1", "slack": "https://hooks.example/services/in-the-clear-2", "webhook": "whsec_aW4tdGhlLWNsZWFy", "mail": ""}
+	addresses := map[string][]string{"telegram": {"-1001", "@ops"}, "slack": {""}, "webhook": {"https://hooks.example/x"}, "mail": {"ops@hut.example"}}
+	for _, id := range []string{"1", "ops", "true"} {
+		way := rapid.SampledFrom([]string{"", "telegram", "slack", "webhook", "mail"}).Draw(t, "way of "+id)
+		if way == "" {
+			continue
+		}
+		w := resource.Wanted{ID: id, Fields: resource.Fields{"way": way}}
+		if a := rapid.SampledFrom(addresses[way]).Draw(t, "address"); a != "" {
+			w.Fields["address"] = a
+		}
+		for _, f := range [][]string{{"language", "en", "ru", ""}, {"enabled", "true", "false", ""}} {
+			if v := rapid.SampledFrom(f[1:]).Draw(t, f[0]); v != "" {
+				w.Fields[f[0]] = v
+			}
+		}
+		if secrets[way] != "" {
+			w.Secret = &resource.Secret{From: "CHANNEL_" + strings.ToUpper(id), Value: secrets[way]}
+		}
+		channels.Items = append(channels.Items, w)
+	}
+	return []resource.Set{alerts, channels}
+}
+
+// Whatever alerts are set on a ledger: its files are without secrets, another one that gets them and the secrets has the same files, and at the
+// first one they change nothing.
+func TestAlertsOfAnotherLedgerAreTheSame(t *testing.T) {
+	t.Parallel()
+	from, to, dir := ledgerState(t), ledgerState(t), t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		sets := alertsDrawn(t)
+		made(t, from, sets)
+		secrets, refs := map[string]string{}, map[string]string{}
+		for _, w := range sets[1].Items {
+			if w.Secret != nil {
+				secrets[w.Secret.From], refs["channels "+w.ID] = w.Secret.Value, "${"+w.Secret.From+"}"
+			}
+		}
+		write := func(at resource.Gateway, refs map[string]string) (all string) {
+			for _, name := range []string{"alerts", "channels"} {
+				k := kindNamed(name)
+				l, err := at.List(context.Background(), k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text, err := app.StateFile(k, &l, refs)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(filepath.Join(dir, name+".yaml"), text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				all += string(text)
+			}
+			for _, secret := range secrets {
+				if strings.Contains(all, secret) {
+					t.Fatalf("%s is in %s", secret, all)
+				}
+			}
+			return all
+		}
+		read := func() []resource.Set {
+			files := app.StateFiles{Kinds: app.StateKinds(), Env: func(name string) (string, bool) { return secrets[name], secrets[name] != "" }}
+			sets, err := files.Read(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return sets
+		}
+		// as they are exported first, secrets stay where they are
+		write(from, nil)
+		if p, err := resource.Make(context.Background(), from, read()); err != nil || len(p.Steps) > 0 {
+			t.Fatalf("%v; its own files would change %+v", err, p)
+		}
+		want := write(from, refs)
+		made(t, to, read())
+		if got := write(to, refs); got != want {
+			t.Fatalf("%s\nis, written again:\n%s", want, got)
+		}
 	})
 }

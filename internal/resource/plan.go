@@ -136,12 +136,12 @@ func (s *Set) compare(ctx context.Context, g Gateway, has *Listing) (put, gone [
 // step is what makes a resource as it is wanted; nil when it is so already.
 func (s *Set) step(ctx context.Context, g Gateway, w *Wanted, item *Item) (*Step, error) {
 	step := &Step{Action: Create, Kind: &s.Kind, ID: w.ID, At: w.At, wanted: w}
-	was, is := Fields{}, s.plain(w.Fields)
+	was, is := Fields{}, s.plain(w.ID, w.Fields)
 	if item != nil {
 		if item.Where != "" {
 			return nil, fault.Newf(fault.Conflict, "resource.Make", "%s: the %s %q is declared at %s of the gateway: change it there, or take it out of these files.", w.At, s.One, w.ID, item.Where)
 		}
-		step.Action, step.version, was = Change, item.Version, s.plain(item.Fields)
+		step.Action, step.version, was = Change, item.Version, s.plain(w.ID, item.Fields)
 	}
 	for _, name := range names(was, is) {
 		_, given := is[name]

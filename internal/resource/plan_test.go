@@ -24,7 +24,7 @@ type shop struct {
 	most    int // writes until everything is refused; 0: no end
 }
 
-var box, thing = resource.Kind{Name: "boxes", One: "box", Key: "key"}, resource.Kind{Name: "things", One: "thing", Plain: func(f resource.Fields) resource.Fields {
+var box, thing = resource.Kind{Name: "boxes", One: "box", Key: "key"}, resource.Kind{Name: "things", One: "thing", Plain: func(_ string, f resource.Fields) resource.Fields {
 	out := resource.Fields{}
 	for name, v := range f {
 		out[name] = strings.TrimSpace(v)

@@ -26,7 +26,7 @@ type Kind struct {
 	Names []string                               // fields that are part of the id: where there is such a resource they are not compared
 	Key   string                                 // field that is a secret, "" without one
 	Check func(id string, f Fields) error        // refuses fields that there are not; nil: any
-	Plain func(Fields) Fields                    // writes what means the same in the same way; nil: texts are compared
+	Plain func(id string, f Fields) Fields       // writes what means the same in the same way; nil: texts are compared
 	Tree  func(f Fields) (nested map[string]any) // the body of its operation
 }
 
@@ -126,11 +126,11 @@ func (l *Local) Delete(ctx context.Context, k *Kind, id string, only Condition) 
 }
 
 // plain are fields as they are compared.
-func (k *Kind) plain(f Fields) Fields {
+func (k *Kind) plain(id string, f Fields) Fields {
 	if k.Plain == nil {
 		return f
 	}
-	return k.Plain(f)
+	return k.Plain(id, f)
 }
 
 // Within is an error with the place that it is about before its sentence.
