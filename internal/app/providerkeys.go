@@ -28,20 +28,26 @@ func declaredKeys(v *edit.ProviderView) (list []adminapi.DeclaredKey) {
 	if v.Row != nil && v.Row.Spec["api_key_env"] != "" {
 		variables = []string{v.Row.Spec["api_key_env"]}
 	}
-	if v.Origin == edit.FromFile {
-		for _, key := range append([]string{v.Key}, v.Keys...) {
-			if key != "" {
-				list = append(list, adminapi.DeclaredKey{Key: key, Where: v.Where})
-			}
-		}
-		return list
-	}
+	at := map[string]string{} // key -> its variable
 	for _, name := range variables {
-		if key, set := os.LookupEnv(name); set && key != "" {
+		key, set := os.LookupEnv(name)
+		if !set || key == "" {
+			continue
+		}
+		if v.Origin != edit.FromFile {
 			return []adminapi.DeclaredKey{{Key: key, Variable: name}}
 		}
+		at[key] = name
 	}
-	return nil
+	if v.Origin != edit.FromFile && v.Row != nil { // its keys are those of the row
+		return nil
+	}
+	for _, key := range append([]string{v.Key}, v.Keys...) {
+		if key != "" {
+			list = append(list, adminapi.DeclaredKey{Key: key, Variable: at[key], Where: v.Where})
+		}
+	}
+	return list
 }
 
 // KeyUses are what the nodes have reported of a provider's keys, by catalog.KeyTag, added up. Only nodes that share a database report.

@@ -12,6 +12,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/secret"
 )
@@ -98,13 +99,15 @@ func TestProviderTestsAreBounded(t *testing.T) {
 // The keys that a file and the environment declare are listed with those that were pasted, by their ends, with where they are changed instead, and
 // with their calls. They have no id: over the API they can neither be drained nor taken out.
 func TestDeclaredKeysAreListed(t *testing.T) {
-	const first, second, variable, pasted = "key-of-the-file-1111", "another-of-the-file-2222", "key-of-the-variable-3333", "key-that-is-pasted-4444"
+	const first, second, variable, pasted, other = "key-of-the-file-1111", "another-of-the-file-2222", "key-of-the-variable-3333", "key-that-is-pasted-4444", "key-of-a-variable-5555"
 	t.Setenv("OPENAI_API_KEY", variable)
+	t.Setenv("GROQ_API_KEY", other)
 	d := openDesk(t)
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminAPI, s.Builtin.All = true, true
 		s.Config.Providers = []config.Provider{{ID: "shed", BaseURL: d.origin + "/v1", APIKey: secret.New(first), APIKeys: []secret.Text{secret.New(second)},
-			Models: []config.Offer{{ID: "shed/chat", UpstreamID: "chat", ContextLength: 8000, Prices: config.Prices{Prompt: "0.1", Completion: "0.2"}}}}}
+			Models: []config.Offer{{ID: "shed/chat", UpstreamID: "chat", ContextLength: 8000, Prices: config.Prices{Prompt: "0.1", Completion: "0.2"}}}}, {ID: "groq", APIKey: secret.New(other)}}
+		s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "old", Name: "Old", Dialect: "openai", BaseURL: d.origin + "/v1", Key: first})
 	})
 	boss := gw.NewOwner(t, 100, apikey.NewKey{})
 	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
@@ -121,7 +124,7 @@ func TestDeclaredKeysAreListed(t *testing.T) {
 		list = apptest.Decode[struct{ Data []key }](t, got.Body).Data
 		var is []string
 		for _, k := range list {
-			if (k.ID == nil) != (k.Source != "database") || (k.Where == nil) != (k.Source == "database") {
+			if (k.ID == nil) != (k.Source != "database") || k.Source == "database" && k.Where != nil {
 				t.Errorf("%s", got.Body)
 			}
 			is = append(is, fmt.Sprintf("%s %s %s", *k.Last4, k.Source, k.State))
@@ -129,7 +132,7 @@ func TestDeclaredKeysAreListed(t *testing.T) {
 		if !slices.Equal(is, want) {
 			t.Errorf("%s has %q, want %q", provider, is, want)
 		}
-		for _, key := range []string{first, second, variable, pasted} {
+		for _, key := range []string{first, second, variable, pasted, other} {
 			if strings.Contains(string(got.Body), key) {
 				t.Errorf("a key is shown: %s", got.Body)
 			}
@@ -146,6 +149,10 @@ func TestDeclaredKeysAreListed(t *testing.T) {
 		t.Errorf("a key for a provider of the file: %d %s", got.Status, got.Body)
 	}
 
+	keys("old", "1111 configuration in_use") // no file declares it
+	if k := keys("groq", "5555 variable in_use"); *k[0].Where != "GROQ_API_KEY" {
+		t.Errorf("it is said to be in %s", *k[0].Where)
+	}
 	if k := keys("openai", "3333 variable in_use"); *k[0].Where != "OPENAI_API_KEY" {
 		t.Errorf("it is said to be in %s", *k[0].Where)
 	}
