@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { accessible, becomes, browser, demo, englishWords, fitsWidth, looks, open } from './weir.js';
 
-const weir = await demo();
+const weir = await demo({ env: { OPENAI_API_KEY: 'the-key-of-openai-3333' } });
 const b = await browser();
 const [first, second] = ['the-first-key-of-the-mill-1111', 'the-second-key-of-the-mill-2222'];
 const taken = new Set([first]);
@@ -83,6 +83,26 @@ test("a provider's life: pasted key to rotated and ejected", async () => {
   await page.done();
 });
 
+test('keys of the environment and of the configuration are listed, and locked', async () => {
+  const page = await open(b, weir, { signedIn: true, path: '/admin/providers/openai' });
+  await page.getByText('from the environment: OPENAI_API_KEY').waitFor();
+  const keys = page.getByRole('table', { name: 'Keys' });
+  const only = (text) => keys.getByRole('row').filter({ hasText: text });
+  await only('…3333').getByText('in use').waitFor();
+  assert.equal(await keys.getByRole('button').count(), 0);
+  const pasted = await page.request.post(`${weir.url}/api/admin/providers/openai/keys`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { api_key: 'the-key-that-is-pasted-4444', sure: true } });
+  assert.equal(pasted.status(), 201, await pasted.text());
+  await page.reload();
+  await only('…3333').getByText('not used: a key below is').waitFor();
+  assert.equal(await only('…3333').getByRole('button').count(), 0);
+  assert.equal(await only('…4444').getByRole('button').count(), 2);
+  const sims = (await (await page.request.get(`${weir.url}/api/admin/providers`)).json()).data.filter((p) => p.api_key?.source === 'configuration');
+  await page.goto(`${weir.url}/admin/providers/${sims[0].id}`);
+  await keys.getByText('from the configuration').waitFor();
+  assert.equal(await keys.getByRole('button').count(), 0);
+  await page.done();
+});
+
 for (const { theme, language } of looks) {
   test(`axe finds nothing, ${theme}, ${language}`, async () => {
     const page = await open(b, weir, { signedIn: true, path: '/admin/providers/mill', theme, language });
@@ -95,6 +115,8 @@ test('it fits a phone, and is Russian', async () => {
   const page = await open(b, weir, { signedIn: true, path: '/admin/providers/mill', size: 'small', language: 'ru' });
   await page.getByText('…2222').waitFor();
   await fitsWidth(page);
+  const act = await page.getByRole('button', { name: 'Вывести: …2222' }).boundingBox();
+  assert.ok(act.x >= 0 && act.x + act.width <= 360, 'what is done with a key is beside the screen');
   assert.deepEqual(await englishWords(page, /Weir|English|mill|small|prompt|completion|prices/), []);
   await page.done();
 });

@@ -87,14 +87,16 @@ export function Keys({
         ) : keys?.length === 0 ? (
           <p className="text-ink2">{t('noKeys')}</p>
         ) : (
-          <List
-            keys={keys}
-            error={q.error}
-            onRetry={() => void q.refetch()}
-            may={may}
-            busy={change.busy}
-            onAct={start}
-          />
+          <div className="-mx-4">
+            <List
+              keys={keys}
+              error={q.error}
+              onRetry={() => void q.refetch()}
+              may={may}
+              busy={change.busy}
+              onAct={start}
+            />
+          </div>
         )}
         {open && steps && (
           <Rotation steps={steps} busy={change.busy} onAct={start} onClose={() => setRotating(false)} />
@@ -165,39 +167,12 @@ function List({
         {
           key: 'key',
           head: t('key'),
-          cell: (k) => (
-            <span>
-              <span translate="no" className="font-mono">
-                {name(k, t)}
-              </span>
-              <span className="block text-small text-ink3">
-                {k.note ??
-                  (k.source === 'database'
-                    ? null
-                    : t(k.source === 'variable' ? 'keyVariable' : 'keyFile', { where: k.where ?? '' }))}
-              </span>
-            </span>
-          ),
+          cell: (k) => <Named k={k} />,
         },
         {
           key: 'state',
           head: t('state'),
-          cell: (k) => (
-            <span>
-              <State tone={k.resting_until && k.state !== 'off' ? 'bad' : tones[k.state]}>
-                {k.resting_until && k.state !== 'off'
-                  ? t('keyRests', { time: time(k.resting_until, { minutes: true }) })
-                  : k.id === null && k.state === 'off'
-                    ? t('keyReplaced')
-                    : t(`keyIs_${k.state}`)}
-              </State>
-              {k.refusal && (
-                <span className="block max-w-72 text-small wrap-anywhere text-ink3">
-                  {k.refusal.status} {when(k.refusal.at)}: <span translate="no">{k.refusal.words}</span>
-                </span>
-              )}
-            </span>
-          ),
+          cell: (k) => <Stand k={k} />,
         },
         {
           key: 'age',
@@ -215,7 +190,61 @@ function List({
           cell: (k) => k.id && <Acts k={k} may={may} busy={busy} onAct={onAct} />,
         },
       ]}
+      phone={(k) => (
+        <div className="flex flex-col gap-2">
+          <div className="flex items-start justify-between gap-3">
+            <Named k={k} />
+            <span className="text-end text-small text-ink3">
+              {t('keyCallsHead')}: {integer(k.calls)}
+              <span className="block">
+                {t('keyFailed')}: {integer(k.failed)} · 429: {integer(k.limited)}
+              </span>
+            </span>
+          </div>
+          <Stand k={k} />
+          {k.id && <Acts k={k} may={may} busy={busy} onAct={onAct} />}
+        </div>
+      )}
     />
+  )
+}
+
+function Named({ k }: { k: Key }) {
+  const t = useT('providers')
+  return (
+    <span className="min-w-0 wrap-anywhere">
+      <span translate="no" className="font-mono">
+        {name(k, t)}
+      </span>
+      <span className="block text-small text-ink3">
+        {k.note ??
+          (k.source === 'database'
+            ? null
+            : k.where === null
+              ? t('fromFile')
+              : t(k.source === 'variable' ? 'keyVariable' : 'keyFile', { where: k.where }))}
+      </span>
+    </span>
+  )
+}
+
+function Stand({ k }: { k: Key }) {
+  const t = useT('providers')
+  return (
+    <span>
+      <State tone={k.resting_until && k.state !== 'off' ? 'bad' : tones[k.state]}>
+        {k.resting_until && k.state !== 'off'
+          ? t('keyRests', { time: time(k.resting_until, { minutes: true }) })
+          : k.id === null && k.state === 'off'
+            ? t('keyReplaced')
+            : t(`keyIs_${k.state}`)}
+      </State>
+      {k.refusal && (
+        <span className="block max-w-72 text-small wrap-anywhere text-ink3">
+          {k.refusal.status} {when(k.refusal.at)}: <span translate="no">{k.refusal.words}</span>
+        </span>
+      )}
+    </span>
   )
 }
 
