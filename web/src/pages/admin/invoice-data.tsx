@@ -21,7 +21,7 @@ export function Standing({ i }: { i: Row }) {
 export function Buyer({ b }: { b: { name: string; inn: string } }) {
   const t = useT('adminbank')
   return (
-    <span className="block max-w-[40ch] wrap-anywhere">
+    <span className="block max-w-[40ch] py-1 wrap-anywhere">
       <span translate="no">{b.name}</span>
       <span className="block text-small text-ink3">{t('inn', { inn: b.inn })}</span>
     </span>

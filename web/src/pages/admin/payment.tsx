@@ -35,9 +35,10 @@ export default function Payment() {
     <Page>
       <PageHead
         title={
-          <>
-            <Money value={p.paid ?? p.amount} exact /> <How p={p} />
-          </>
+          <span className="flex flex-wrap items-center gap-x-3">
+            <Money value={p.paid ?? p.amount} exact />
+            <How p={p} />
+          </span>
         }
         name={t('payment')}
         crumbs={crumbs}

@@ -76,7 +76,7 @@ export function Became({ d, dry }: { d: Document | Line; dry: boolean }) {
 export function Payer({ d }: { d: Document | Line }) {
   const t = useT('adminbank')
   return (
-    <span className="block max-w-[48ch] wrap-anywhere">
+    <span className="block max-w-[48ch] py-1 wrap-anywhere">
       <span translate="no">{d.payer ?? t('unknownPayer')}</span>
       {d.payer_inn !== null && (
         <span className="text-small text-ink3"> {t('inn', { inn: d.payer_inn })}</span>
@@ -113,7 +113,7 @@ export function Choose({
   return (
     <form
       noValidate
-      className="flex max-w-72 flex-wrap items-start gap-2"
+      className="flex max-w-72 flex-wrap items-start gap-2 py-1"
       onSubmit={(e) => {
         e.preventDefault()
         if (number.trim()) onChoose(number.trim())

@@ -46,7 +46,7 @@ export default function StatementPage() {
     ) : (
       administrator &&
       l.needs_you && (
-        <span className="flex flex-wrap items-start gap-2">
+        <span className="flex flex-col items-start gap-1 pb-1">
           {l.may_assign && <Assign s={s} l={l} />}
           <Button
             small
