@@ -108,6 +108,8 @@ export function draw(
           gap: 6,
           size: 26,
           space: 72,
+          // Between the bars of two days there is no day to name.
+          ...(gap >= 86_400 ? { incrs: [1, 2, 3, 5, 7, 10, 15, 30, 90, 180].map((k) => k * gap) } : {}),
           values: (_u, splits) => splits.map((s) => p.time(s * 1000)),
         },
         {
