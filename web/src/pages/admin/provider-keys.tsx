@@ -194,7 +194,7 @@ function List({
         <div className="flex flex-col gap-2">
           <div className="flex items-start justify-between gap-3">
             <Named k={k} />
-            <span className="text-end text-small text-ink3">
+            <span className="shrink-0 text-end text-small text-ink3">
               {t('keyCallsHead')}: {integer(k.calls)}
               <span className="block">
                 {t('keyFailed')}: {integer(k.failed)} · 429: {integer(k.limited)}
