@@ -240,6 +240,7 @@ func TestKeyIsRotatedOnAllNodes(t *testing.T) {
 	if err != nil || !strings.Contains(string(rest), "and ended") || !strings.Contains(string(rest), "[DONE]") {
 		t.Errorf("the stream over the old key ends with %v: %s", err, rest)
 	}
+	apptest.WaitFor(t, "nothing to run over the old key", func() bool { return d.keys()[0].Running == 0 })
 	if got := string(d.move(409, keys[1].ID, "draining", false)); !strings.Contains(got, "last_key") {
 		t.Errorf("the last key: %s", got)
 	}
