@@ -14,11 +14,12 @@ export async function everyPage(weir) {
   const key = (await (await manage('/api/keys', 'POST', { name: 'tour' })).json()).data.hash;
   await becomes(async () => (await fetch(`${weir.url}/api/calls/${call}`, { headers: { authorization: `Bearer ${weir.management_key}` } })).status, 200);
   const { data: [person] } = await (await fetch(`${weir.admin_url}/api/admin/users`, { headers: { authorization: `Bearer ${weir.management_key}` } })).json();
-  assert.ok(call && job && key && person);
+  const payment = (await (await manage('/api/payments', 'POST', { amount: '100' })).json()).data.id;
+  assert.ok(call && job && key && person && payment);
   return {
     /** For people who are signed in; those before /overview for everybody. */
     app: ['/models', '/models/compare?m=sim/chat,sim/echo', '/models/sim/anywhere', '/models/sim/video', '/rankings', '/status', '/unsubscribe', '/welcome', '/overview', '/activity', '/calls', `/calls/${call}`, '/money', '/money/top-up', '/money/invoices', '/jobs', `/jobs/${job}`, '/keys', `/keys/${key}`, '/presets', '/presets/tour',
-      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/audit', '/admin/calls', `/admin/calls/${call}`, '/admin/errors', '/admin/jobs', '/admin/ledger', '/admin/reconciliation', '/admin/sales', '/admin/vouchers', '/admin/payments', '/admin/invoices', '/admin/statements', '/admin/acts', '/admin/order', '/admin/endpoints', '/admin/endpoints/sim/sim/chat', '/admin/catalog', '/admin/alerts', '/admin/settings', '/admin/people', `/admin/people/${person.id}`, '/admin/providers', '/admin/providers/openai'],
+      '/settings/profile', '/settings/routing', '/settings/provider-keys', '/settings/data', '/settings/notifications', '/settings/security', '/playground?models=sim/chat', '/playground/image', '/playground/video', '/playground/audio', '/playground/embeddings', '/playground/none', '/nowhere', '/admin', '/admin/audit', '/admin/calls', `/admin/calls/${call}`, '/admin/errors', '/admin/jobs', '/admin/ledger', '/admin/reconciliation', '/admin/reconciliation/none', '/admin/sales', '/admin/vouchers', '/admin/payments', `/admin/payments/${payment}`, '/admin/invoices', '/admin/invoices/none', '/admin/statements', '/admin/statements/none', '/admin/acts', '/admin/order', '/admin/endpoints', '/admin/endpoints/sim/sim/chat', '/admin/catalog', '/admin/alerts', '/admin/settings', '/admin/people', `/admin/people/${person.id}`, '/admin/providers', '/admin/providers/openai'],
     /** The application of those who are not signed in, which is another document. */
     doors: ['/sign-in', '/sign-up', '/reset', '/invite', '/setup'],
     /** One page of each kind; every page of a kind has the same form. */
