@@ -132,7 +132,9 @@ export function Shell() {
       </a>
       <Offline />
       {me?.user && me.seeing && (
-        <Suspense fallback={null}>
+        <Suspense
+          fallback={<div className="sticky top-0 z-40 min-h-[52px] border-b border-warn bg-warn-soft" />}
+        >
           <Seeing me={{ ...me, user: me.user, seeing: me.seeing }} />
         </Suspense>
       )}
