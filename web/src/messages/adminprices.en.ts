@@ -138,6 +138,15 @@ const messages = {
     other: 'The prices of {n} endpoints do not change at {time}.',
   },
   cancelled: 'Cancelled',
+  per_1000_tokens: '1000 tokens',
+  per_minute_of_sound: 'minute of sound',
+  per_1000_characters: '1000 characters',
+  per_megapixel: 'megapixel',
+  per_second: 'second',
+  per_image: 'image',
+  per_request: 'request',
+  per_search: 'search',
+  per_fetch: 'page',
 } satisfies Messages
 export default messages
 declare module '../i18n' {

@@ -174,4 +174,13 @@ export default {
     other: 'Цены {n} точки не изменятся {time}.',
   },
   cancelled: 'Отменено',
+  per_1000_tokens: '1000 токенов',
+  per_minute_of_sound: 'минута звука',
+  per_1000_characters: '1000 знаков',
+  per_megapixel: 'мегапиксель',
+  per_second: 'секунда',
+  per_image: 'изображение',
+  per_request: 'запрос',
+  per_search: 'поиск',
+  per_fetch: 'страница',
 } satisfies Translation<typeof messages>

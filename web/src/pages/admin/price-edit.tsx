@@ -19,7 +19,7 @@ import {
   type Row,
 } from './price-data'
 import { amount } from './provider-data'
-import { LineName } from './price-row'
+import { LineName, Per } from './price-row'
 
 type Given = { readonly [name: string]: string | undefined }
 interface Limited {
@@ -132,11 +132,7 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
             label={
               <>
                 <LineName line={l} />, {l.usd === null ? '₽' : '$'} /{' '}
-                {l.per !== '1000 tokens' ? (
-                  <span translate="no">{l.per}</span>
-                ) : (
-                  t(l.usd === null ? 'thousand' : 'million')
-                )}
+                {l.per !== '1000 tokens' ? <Per per={l.per} /> : t(l.usd === null ? 'thousand' : 'million')}
               </>
             }
             error={save.at(...fields(l))}

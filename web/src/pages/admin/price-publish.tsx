@@ -11,6 +11,7 @@ import { Checkbox, Field, Input } from '../../ui/field'
 import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
 import { Money } from '../../ui/values'
+import { Per } from './price-row'
 import { percents, renewPrices, type Draft } from './price-data'
 
 export function Publish({ draft, onClose }: { draft: Draft; onClose: () => void }) {
@@ -105,8 +106,8 @@ function Difference({ draft }: { draft: Draft }) {
             </span>
             <span className="tabular-nums">
               <Money value={x.old} exact className="text-ink3" /> → <Money value={x.new} exact />{' '}
-              <span className="text-ink3" translate="no">
-                / {x.per}
+              <span className="text-ink3">
+                / <Per per={x.per} />
               </span>
             </span>
           </li>

@@ -69,12 +69,17 @@ export function LineName({ line }: { line: Line }) {
   )
 }
 
+/** What a price is for, in the words of the page where it has them. */
+export function Per({ per }: { per: string }) {
+  return useT('adminprices').or(`per_${per.replaceAll(' ', '_')}`, per)
+}
+
 /** After a price that is not of a million tokens: what it is for. */
 export function Unit({ line }: { line: Line }) {
   return ofTokens(line) ? null : (
-    <span className="text-ink3" translate="no">
+    <span className="text-ink3">
       {' '}
-      / {line.per}
+      / <Per per={line.per} />
     </span>
   )
 }
