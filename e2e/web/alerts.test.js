@@ -61,7 +61,7 @@ test('a channel is tried, a threshold begins an incident that is said once, and 
   await becomes(() => Promise.resolve(telegram.posts.length), 2);
   assert.match(telegram.posts[1].text, /^The disk of node \S+ is \d+ % full\n\nThe limit is 1 %.*\nSince .*\nWhat to do: .*\nhttp/s);
   await page.reload();
-  const incident = page.getByRole('table', { name: 'Incidents' }).getByRole('row').filter({ hasText: /Disk of \S+ is \d+ % full/ });
+  const incident = page.getByRole('table', { name: 'Incidents' }).getByRole('row').filter({ hasText: /Disk of \S+ is \d+\s% full/ });
   await incident.getByText('it lasts').waitFor();
   await incident.getByText('ops: beginning').waitFor();
   await page.getByText('1 incident lasts').waitFor();
