@@ -113,6 +113,7 @@ test('rate and margin are shown as what they do, and an unusual margin is asked 
   await dialog.getByText('A margin of 150 % is unusually high').waitFor();
   await dialog.getByLabel('Margin, %').fill('10');
   await dialog.getByRole('button', { name: 'Set rate and margin' }).click();
+  await dialog.waitFor({ state: 'detached' });
   await page.getByText('1 $ costs you 92.5').waitFor();
   await page.getByText('your customers pay 101.75').waitFor();
   await page.done();
