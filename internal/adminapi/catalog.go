@@ -133,8 +133,8 @@ type CatalogChange struct {
 	At      time.Time        `json:"at"`
 	Actor   string           `json:"actor"`
 	From    *string          `json:"from"` // client address of the change
-	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,prices.schedule,prices.cancel,secret.rotate,catalog_key.add,catalog_key.drain,catalog_key.out,catalog_key.return,catalog_key.forget,service.drain,service.eject,service.return"`
-	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,publication,absence"`
+	Action  string           `json:"action" enum:"catalog.add,catalog.change,catalog.remove,rate.set,prices.publish,prices.schedule,prices.cancel,secret.rotate,catalog_key.add,catalog_key.drain,catalog_key.out,catalog_key.return,catalog_key.forget,service.drain,service.eject,service.return,setting.set,setting.reset"`
+	Kind    string           `json:"kind" enum:"provider,endpoint,rate,prices,publication,absence,alias,order,setting"`
 	ID      *string          `json:"id"`
 	Before  operation.Object `json:"before"` // the database's row before the change, or null
 	After   operation.Object `json:"after"`

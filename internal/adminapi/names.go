@@ -54,7 +54,7 @@ type (
 	}
 	// OfModel is the model in a path.
 	OfModel struct {
-		Model string `json:"-" path:"model" example:"acme/tiny"` // with its slash encoded, such as acme%2Ftiny
+		Model string `json:"-" path:"model" example:"sim/chat"` // with its slash encoded, such as acme%2Ftiny
 	}
 	orderPreference struct {
 		ID     string `json:"id"`                                          // of the endpoint
@@ -203,7 +203,7 @@ func besideRoutes(o catalogOperations) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "PUT", Path: "/api/admin/orders/{model}", ID: "putOrder", Access: operation.Administration, Fresh: true, Tag: "administration",
 			Summary: "Say who serves a model first, for everybody who does not say otherwise", Answer: "The order, and whether anything changed",
-			Example:     `{"endpoints": [{"id": "hut/acme/tiny", "place": 1, "weight": 3}]}`,
+			Example:     `{"endpoints": [{"id": "sim/sim/chat", "place": 1, "weight": 3}]}`,
 			Description: "Endpoints with a lower place come first, those without one last. Within a place, weights share the first attempts; where none is set, cheaper ones get more. Endpoints that fail come after those that do not, whatever their place. It holds for load balancing: `order` and `sort` of a request, a key or an account replace it, and a conversation stays where its prompt is cached. What the configuration file declares can be ordered, too.",
 		}, o.putOrder),
 		operation.Of(operation.Operation{

@@ -112,7 +112,7 @@ func rounded(f float64) float64 { return math.Round(f*10) / 10 }
 // NowEvent is something that happened, with its effect. Members that do not belong to its kind are null.
 type NowEvent struct {
 	At     time.Time `json:"at"`
-	Kind   string    `json:"kind" enum:"ejected,returned,prices,publication,rate,provider,endpoint,absence"`
+	Kind   string    `json:"kind" enum:"ejected,returned,prices,publication,rate,provider,endpoint,absence,alias,order,setting"`
 	ID     *string   `json:"id"`     // of the endpoint or provider
 	Node   *string   `json:"node"`   // that saw it
 	Actor  *string   `json:"actor"`  // who did it

@@ -365,7 +365,7 @@ func reconciliations(m *reconcile.Manager) []operation.Operation {
 			Summary: "Compare what a provider exported with the calls of the gateway; for operators", Answer: "What was found, which is kept",
 			Description: "Files are usage and costs of OpenAI and Anthropic as their APIs answer, the activity of OpenRouter, or CSV. Costs that come without calls and tokens are given together with the usage of the same days. " +
 				"Days are those of UTC and must be over. The result is kept, and the files are not.",
-			Example: `{"provider": "openai", "files": [{"name": "usage.csv", "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="}]}`,
+			Example: `{"provider": "openai", "files": [{"name": "usage.csv", "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwOTktMTItMzEsZ3B0LTRvLDEuMgo="}]}`,
 		}, o.make),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/reconciliations/{id}", ID: "getReconciliation", Access: operation.Operating, Tag: "administration",

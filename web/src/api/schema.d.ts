@@ -8329,9 +8329,9 @@ export interface components {
             /** @description Client address of the change */
             from: string | null;
             /** @enum {string} */
-            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "prices.schedule" | "prices.cancel" | "secret.rotate" | "catalog_key.add" | "catalog_key.drain" | "catalog_key.out" | "catalog_key.return" | "catalog_key.forget" | "service.drain" | "service.eject" | "service.return";
+            action: "catalog.add" | "catalog.change" | "catalog.remove" | "rate.set" | "prices.publish" | "prices.schedule" | "prices.cancel" | "secret.rotate" | "catalog_key.add" | "catalog_key.drain" | "catalog_key.out" | "catalog_key.return" | "catalog_key.forget" | "service.drain" | "service.eject" | "service.return" | "setting.set" | "setting.reset";
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "rate" | "prices" | "publication" | "absence";
+            kind: "provider" | "endpoint" | "rate" | "prices" | "publication" | "absence" | "alias" | "order" | "setting";
             id: string | null;
             /** @description The database's row before the change, or null */
             before: {
@@ -9950,7 +9950,7 @@ export interface components {
             /** Format: date-time */
             at: string;
             /** @enum {string} */
-            kind: "ejected" | "returned" | "prices" | "publication" | "rate" | "provider" | "endpoint" | "absence";
+            kind: "ejected" | "returned" | "prices" | "publication" | "rate" | "provider" | "endpoint" | "absence" | "alias" | "order" | "setting";
             /** @description Of the endpoint or provider */
             id: string | null;
             /** @description That saw it */
@@ -20648,7 +20648,7 @@ export interface operations {
                  *       "files": [
                  *         {
                  *           "name": "usage.csv",
-                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwMjYtMTEtMjUsZ3B0LTRvLDEuMgo="
+                 *           "content": "ZGF0ZSxtb2RlbCxjb3N0CjIwOTktMTItMzEsZ3B0LTRvLDEuMgo="
                  *         }
                  *       ],
                  *       "provider": "openai"
@@ -23191,7 +23191,7 @@ export interface operations {
             path: {
                 /**
                  * @description With its slash encoded, such as acme%2Ftiny
-                 * @example acme/tiny
+                 * @example sim/chat
                  */
                 model: string;
             };
@@ -23238,7 +23238,7 @@ export interface operations {
             path: {
                 /**
                  * @description With its slash encoded, such as acme%2Ftiny
-                 * @example acme/tiny
+                 * @example sim/chat
                  */
                 model: string;
             };
@@ -23250,7 +23250,7 @@ export interface operations {
                  * @example {
                  *       "endpoints": [
                  *         {
-                 *           "id": "hut/acme/tiny",
+                 *           "id": "sim/sim/chat",
                  *           "place": 1,
                  *           "weight": 3
                  *         }
@@ -23300,7 +23300,7 @@ export interface operations {
             path: {
                 /**
                  * @description With its slash encoded, such as acme%2Ftiny
-                 * @example acme/tiny
+                 * @example sim/chat
                  */
                 model: string;
             };
