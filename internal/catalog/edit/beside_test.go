@@ -39,7 +39,7 @@ func TestOtherNames(t *testing.T) {
 	answers("acme/old", "acme/small")
 	answers("acme/older", "acme/tiny")
 
-	s.must(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"disabled": "true"}}) // nobody serves it: the name is one of no model
+	s.must(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"disabled": "true"}}) // no endpoint serves the model any more, so its other name finds nothing
 	b := s.built()
 	if row := b.BesideOf(edit.Alias, "acme/older"); b.Answers(row) || !strings.Contains(strings.Join(b.Left, " "), `there is no model "acme/tiny"`) {
 		t.Errorf("left are %q", b.Left)
