@@ -90,10 +90,14 @@ func encode(v any) []byte {
 	return body
 }
 
-// request returns the bytes of one POST.
+// request returns the bytes of one POST of a chat.
 func request(address, key string, body []byte) []byte {
+	return post("/v1/chat/completions", address, key, body)
+}
+
+func post(path, address, key string, body []byte) []byte {
 	var r bytes.Buffer
-	fmt.Fprintf(&r, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nUser-Agent: weir-bench\r\nAccept: application/json\r\n"+
+	fmt.Fprintf(&r, "POST "+path+" HTTP/1.1\r\nHost: %s\r\nUser-Agent: weir-bench\r\nAccept: application/json\r\n"+
 		"Authorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", address, key, len(body))
 	r.Write(body)
 	return r.Bytes()

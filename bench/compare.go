@@ -59,36 +59,58 @@ func compare(ctx context.Context, s settings, other string) error {
 
 const slice = 400 * time.Millisecond
 
+// turn is what one server gets to do in its slices.
+type turn struct {
+	name string
+	target
+	work load
+}
+
 func slicesOf(ctx context.Context, targets []target, sc scenario, passes int) error {
-	spent := make([][]time.Duration, len(targets))
+	var turns []turn
+	for _, t := range targets {
+		work := sc.load
+		work.address, work.warm, work.time, work.patience = t.address, 0, slice, 20*time.Second
+		work.request = request(t.address, t.key, sc.body(newBodies(), t.vendor+sc.of))
+		turns = append(turns, turn{t.name, t, work})
+	}
+	spent, err := inTurns(ctx, turns, passes)
+	if err != nil {
+		return err
+	}
+	for i, t := range turns {
+		fmt.Printf("%-9s %-32s %8.1f us CPU each  %5.2f x\n", sc.name, t.name, float64(spent[i])/1e3, ratio(spent[i], spent[0]))
+	}
+	return nil
+}
+
+// inTurns does all works one after another, many times, and returns the CPU time of a request in each.
+func inTurns(ctx context.Context, turns []turn, passes int) ([]time.Duration, error) {
+	spent := make([][]time.Duration, len(turns))
 	for round := range 10*passes + 1 {
-		for i, t := range targets {
-			work := sc.load
-			work.address, work.warm, work.time, work.patience = t.address, 0, slice, 20*time.Second
-			work.request = request(t.address, t.key, sc.body(newBodies(), t.vendor+sc.of))
+		for i, t := range turns {
 			before, err := cpuOf(t.cmd.Process.Pid)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			f := work.run(ctx)
+			f := t.work.run(ctx)
 			after, err := cpuOf(t.cmd.Process.Pid)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if f.Errors > 0 {
-				return fmt.Errorf("%s: %s", t.name, f.FirstError)
+				return nil, fmt.Errorf("%s: %s", t.name, f.FirstError)
 			}
 			if round > 0 { // the first one warms up
 				spent[i] = append(spent[i], (after-before)/time.Duration(max(f.Requests, 1)))
 			}
 		}
 	}
-	base := quartile(spent[0])
-	for i, t := range targets {
-		q := quartile(spent[i])
-		fmt.Printf("%-9s %-32s %8.1f us CPU each  %5.2f x\n", sc.name, t.name, float64(q)/1e3, ratio(q, base))
+	each := make([]time.Duration, len(turns))
+	for i := range spent {
+		each[i] = quartile(spent[i])
 	}
-	return nil
+	return each, nil
 }
 
 // quartile is a quarter of the way up: noise only adds, but the smallest value may be a slice without a background task.

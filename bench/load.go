@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,8 @@ type load struct {
 	ramp     time.Duration // the first requests of the connections are spread over this time
 	warm     int           // requests sent before, without counting
 	frames   int           // text frames of a complete stream; 0: the answer is not a stream
+	end      string        // begins the line that ends a stream; "": [DONE], as in a chat
+	has      string        // what a whole answer must have; "": choices, as in a chat
 	patience time.Duration // limit of one request
 }
 
@@ -227,18 +230,18 @@ func (c *client) readBody(reply head, from time.Time) error {
 	if c.load.frames > 0 {
 		return c.readStream(reply, from)
 	}
-	return readWhole(reply.body(c.in))
+	return readWhole(reply.body(c.in), cmp.Or(c.load.has, `"choices"`))
 }
 
 // readWhole reads a whole reply and checks that it has an answer.
-func readWhole(body io.Reader) error {
+func readWhole(body io.Reader, has string) error {
 	var room [4 << 10]byte
 	n, err := io.ReadFull(body, room[:])
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
 		return err
 	}
-	if !bytes.Contains(room[:n], []byte(`"choices"`)) {
-		return fmt.Errorf("the reply has no choices: %.200s", room[:n])
+	if !bytes.Contains(room[:n], []byte(has)) {
+		return fmt.Errorf("the reply has no %s: %.200s", has, room[:n])
 	}
 	_, err = io.Copy(io.Discard, body)
 	return err
@@ -249,7 +252,8 @@ func (c *client) readStream(reply head, from time.Time) error {
 		return fmt.Errorf("%w: the answer to a stream is not chunked", errCut)
 	}
 	frames, done := 0, false
-	lines := bufio.NewReaderSize(reply.body(c.in), 4<<10)
+	end := []byte(cmp.Or(c.load.end, "data: [DONE]"))
+	lines := bufio.NewReaderSize(reply.body(c.in), 8<<10)
 	for {
 		line, err := lines.ReadSlice('\n')
 		if err == io.EOF {
@@ -258,13 +262,13 @@ func (c *client) readStream(reply head, from time.Time) error {
 		if err != nil {
 			return fmt.Errorf("%w after %d frames: %w", errCut, frames, err)
 		}
-		if sent, ok := stampIn(line); ok {
+		if sent, ok := stampIn(line); ok && len(line) < 1<<10 { // the last events of a response have its whole text once more
 			now := time.Now()
 			c.frameDelay = append(c.frameDelay, now.Sub(sent))
 			if frames++; frames == 1 {
 				c.firstFrame = append(c.firstFrame, now.Sub(from))
 			}
-		} else if bytes.HasPrefix(line, []byte("data: [DONE]")) {
+		} else if bytes.HasPrefix(line, end) {
 			done = true
 		}
 	}

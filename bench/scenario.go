@@ -113,6 +113,7 @@ func (m measurement) better(than measurement) bool {
 type results struct {
 	Best   map[string]map[string]measurement
 	Weir   *footprint `json:",omitempty"`
+	styles []gate
 	passes int
 }
 
@@ -146,6 +147,11 @@ func measureAll(ctx context.Context, s settings) error {
 	r := &results{Best: map[string]map[string]measurement{}, passes: s.passes}
 	for range s.passes {
 		if err := r.pass(ctx, s, dir, mock); err != nil {
+			return err
+		}
+	}
+	if s.weir != "" && strings.Contains("styles", s.only) {
+		if r.styles, err = measureStyles(ctx, s, dir, mock, os.Stdout); err != nil {
 			return err
 		}
 	}

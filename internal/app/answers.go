@@ -2,6 +2,9 @@ package app
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strconv"
 	"time"
 
 	"weir/internal/apikey"
@@ -11,12 +14,39 @@ import (
 )
 
 // makeHistory makes the keeper of responses that may be continued.
-func (g *Gateway) makeHistory() *history.Manager {
+func (g *Gateway) makeHistory() (*history.Manager, error) {
 	c := g.cfg.Responses
 	c.Now, c.StoreFor = g.clock, patience(&g.cfg, c.StoreFor)
+	c.Shared = g.cfg.Store.DSN.Postgres()
+	for i := range c.Files {
+		f, err := newWaitingFile(filepath.Join(g.cfg.DataDir, "responses"), "waiting-"+strconv.Itoa(i))
+		if err != nil {
+			return nil, err
+		}
+		c.Files[i] = f
+		g.onClose(func(context.Context) { _ = f.Close() })
+	}
 	c.Report = func(what string, err error) { g.slog.Error(what, "error", err) }
-	return history.New(g.store.Pages, c)
+	return history.New(g.store.Pages, c), nil
 }
+
+// waitingFile is a history.File.
+type waitingFile struct{ *os.File }
+
+// newWaitingFile opens a file that its owner alone may read: it has what people have asked.
+func newWaitingFile(dir, name string) (*waitingFile, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	return &waitingFile{f}, err
+}
+
+// Read is history.File.Read.
+func (f *waitingFile) Read() ([]byte, error) { return os.ReadFile(f.Name()) }
+
+// Empty is history.File.Empty.
+func (f *waitingFile) Empty() error { return f.Truncate(0) }
 
 // makeNamed makes the keeper of answers to requests with a name. It sets RunFor above the longest time that a call may take: an older call is no
 // longer running.

@@ -222,7 +222,9 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.named = g.makeNamed()
 	g.named.Start()
 	g.onClose(func(context.Context) { g.named.Close() })
-	g.history = g.makeHistory()
+	if g.history, err = g.makeHistory(); err != nil {
+		return g, err
+	}
 	secrets := webhook.NewSecrets(g.store.Notices, func() *seal.Ring { return ring }, time.Now)
 	fetcher := newFetch(&cfg.Fetch, g.dialer)
 	g.events = newCourier(g.store, secrets, fetcher, cfg.Video.Callbacks, g.slog)

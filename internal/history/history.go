@@ -9,7 +9,6 @@ import (
 
 	"weir/internal/audit"
 	"weir/internal/fault"
-	"weir/internal/limit"
 	"weir/internal/loop"
 )
 
@@ -93,8 +92,8 @@ type Reader interface {
 
 // Writer changes stored responses. Every method is one transaction.
 type Writer interface {
-	// KeepResponse writes r, and replaces a response that is not final. It reports whether it did: a final response stays unchanged.
-	KeepResponse(ctx context.Context, r *Response) (bool, error)
+	// KeepResponses writes all of list, and replaces responses that are not final: a final one stays unchanged.
+	KeepResponses(ctx context.Context, list []*Response) error
 	// MarkResponse sets status and StaleAt of a response that is not final, and reports whether there was one.
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
 	// DeleteResponse forgets one, and reports whether there was one.
@@ -127,6 +126,8 @@ type Config struct {
 	StoreFor   time.Duration // how long one question to the store may take
 	SweepEvery time.Duration
 	BeatEvery  time.Duration // how often a node reports that it still carries the responses it began
+	Files      [2]File       // with what waits for the store; nil: it waits in memory alone
+	Shared     bool          // other nodes write to the same store
 	// Report is called with errors that have no waiting caller.
 	Report func(what string, err error)
 }
@@ -144,7 +145,8 @@ type Manager struct {
 	store Store
 	cfg   Config
 
-	sweeps, beats *loop.Loop
+	sweeps, beats, writes *loop.Loop
+	waiting               *waiting
 
 	mu      sync.Mutex
 	runs    map[string]*Run // by response
@@ -169,6 +171,7 @@ func New(s Store, c Config) *Manager {
 		}
 	})
 	m.beats = loop.Every(m.cfg.BeatEvery, m.beat)
+	m.waiting, m.writes = newWaiting(c.Files, c.Report), loop.New(loop.UntilWoken, m.writeRound)
 	return m
 }
 
@@ -200,16 +203,23 @@ func (m *Manager) Stores(w Wish) (bool, error) {
 	return false, nil
 }
 
-// Keep keeps a final response; call it before the client sees the end of the answer. An answer must not fail because it
-// cannot be kept, so an error is only reported.
+// Keep has a final response stored, with others, a moment later. All that is asked of this Manager afterwards finds it; call it before the
+// client sees the end of the answer. An answer must not fail because it cannot be kept, so an error is only reported.
 func (m *Manager) Keep(r *Response) {
-	work := limit.For(context.Background(), &r.Account)
-	ctx, cancel := context.WithTimeout(&work, m.cfg.StoreFor)
-	defer cancel()
 	r.ExpiresAt = m.expiry(r)
-	if _, err := m.store.KeepResponse(ctx, r); err != nil {
-		m.cfg.Report("a response could not be kept", err)
-		return
+	first, full := m.waiting.add(r)
+	if first {
+		m.writes.Wake()
+	}
+	m.mu.Lock()
+	closing := m.closing
+	m.mu.Unlock()
+	if full || closing {
+		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.StoreFor)
+		defer cancel()
+		if err := m.write(ctx); err != nil {
+			m.cfg.Report("responses could not be kept; it is tried again", err)
+		}
 	}
 	m.grew(r.Account, int64(r.Size()))
 }
@@ -230,6 +240,9 @@ func (m *Manager) KeepFor() time.Duration { return m.cfg.KeepFor }
 func (m *Manager) Stock(ctx context.Context, account string) (Stock, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
+	if err := m.settle(ctx, account); err != nil {
+		return Stock{}, err
+	}
 	return m.store.CountResponses(ctx, account, m.cfg.Now())
 }
 
@@ -237,12 +250,18 @@ func (m *Manager) Stock(ctx context.Context, account string) (Stock, error) {
 func (m *Manager) Shorten(ctx context.Context, account string, keepFor time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
+	if err := m.settle(ctx, account); err != nil {
+		return err
+	}
 	return m.store.ShortenResponses(ctx, account, keepFor)
 }
 
 // DeleteAll deletes all final responses of an account, and reports how many there were. Those under way stay, and are not recorded.
 func (m *Manager) DeleteAll(ctx context.Context, account string, by audit.Actor) (gone int, err error) {
 	e := &audit.Event{Actor: by, Action: audit.ResponsesGone, Target: account}
+	if err := m.settle(ctx, account); err != nil {
+		return 0, err
+	}
 	err = loop.Sweep(ctx, m.cfg.StoreFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
 		n, err := m.store.DeleteResponses(ctx, account, most, m.cfg.Now(), e)
 		if err == nil {
@@ -274,7 +293,7 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
 	now := m.cfg.Now()
-	r, err := m.store.Response(ctx, account, id, now)
+	r, err := m.response(ctx, account, id)
 	if err != nil || r.Status.Final() || now.Before(r.StaleAt) {
 		return r, err
 	}
@@ -284,6 +303,15 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 	return m.store.Response(ctx, account, id, now) // another call that was quicker
 }
 
+// response reads a response.
+func (m *Manager) response(ctx context.Context, account, id string) (r *Response, err error) {
+	err = m.sought(ctx, account, func() (bool, error) {
+		r, err = m.store.Response(ctx, account, id, m.cfg.Now())
+		return err == nil, err
+	})
+	return r, err
+}
+
 // Has reports whether a response of the account is stored.
 func (m *Manager) Has(ctx context.Context, account, id string) (bool, error) {
 	if m.cfg.KeepFor <= 0 {
@@ -291,6 +319,9 @@ func (m *Manager) Has(ctx context.Context, account, id string) (bool, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
+	if err := m.settle(ctx, account); err != nil {
+		return false, err
+	}
 	return m.store.HasResponse(ctx, account, id, m.cfg.Now())
 }
 
@@ -302,7 +333,7 @@ func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, er
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	list, err := m.store.ResponseChain(ctx, account, id, m.cfg.Now(), m.cfg.MaxChain, m.cfg.ChainBytes)
+	list, err := m.chain(ctx, account, id, m.cfg.ChainBytes)
 	switch {
 	case err != nil:
 		return nil, err
@@ -318,6 +349,14 @@ func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, er
 	return list, nil
 }
 
+func (m *Manager) chain(ctx context.Context, account, id string, most int64) (list []Response, err error) {
+	err = m.sought(ctx, account, func() (bool, error) {
+		list, err = m.store.ResponseChain(ctx, account, id, m.cfg.Now(), m.cfg.MaxChain, most)
+		return len(list) > 0, err
+	})
+	return list, err
+}
+
 // Text returns a response and those that it continues, the oldest first. Of a conversation whose beginning is missing it returns the rest:
 // then the first one has a Parent. It fails with fault.NotFound, and with fault.PayloadTooLarge when they have more than most bytes together.
 func (m *Manager) Text(ctx context.Context, account, id string, most int64) ([]Response, error) {
@@ -327,7 +366,7 @@ func (m *Manager) Text(ctx context.Context, account, id string, most int64) ([]R
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	list, err := m.store.ResponseChain(ctx, account, id, m.cfg.Now(), m.cfg.MaxChain, most)
+	list, err := m.chain(ctx, account, id, most)
 	switch {
 	case fault.Is(err, fault.ContextLength):
 		return nil, fault.Newf(fault.PayloadTooLarge, "history.Text", "The stored text has more than %d bytes.", most)
@@ -346,17 +385,21 @@ func noParent(public string) error {
 }
 
 // OfItem gives the response whose output has that item; it fails with fault.NotFound.
-func (m *Manager) OfItem(ctx context.Context, account, item string) (*Response, error) {
+func (m *Manager) OfItem(ctx context.Context, account, item string) (r *Response, err error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	return m.store.ResponseOfItem(ctx, account, item, m.cfg.Now())
+	err = m.sought(ctx, account, func() (bool, error) {
+		r, err = m.store.ResponseOfItem(ctx, account, item, m.cfg.Now())
+		return err == nil, err
+	})
+	return r, err
 }
 
 // Delete forgets a response, and ends it if it is under way, like Cancel. It fails with fault.NotFound.
 func (m *Manager) Delete(ctx context.Context, account, id string) error {
 	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	if _, err := m.store.Response(short, account, id, m.cfg.Now()); err != nil {
+	if _, err := m.response(short, account, id); err != nil {
 		return err
 	}
 	if _, err := m.store.DeleteResponse(short, account, id); err != nil {
@@ -401,8 +444,16 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	})
 }
 
-// Start starts sweeping, and reporting to the store which responses are carried, until Close.
+// Start starts writing to the store, first what a former process had to leave, sweeping, and reporting to the store which responses are
+// carried, until Close.
 func (m *Manager) Start() {
+	if err := m.waiting.recover(); err != nil {
+		m.cfg.Report("responses of a former process could not be read", err)
+	}
+	m.writes.Start()
+	if !m.waiting.empty() {
+		m.writes.Wake()
+	}
 	m.sweeps.Start()
 	m.beats.Start()
 }

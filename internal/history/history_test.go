@@ -21,6 +21,9 @@ type memory struct {
 	items map[string]string
 	err   error
 	swept int
+	wrote int // transactions of KeepResponses
+
+	refused string // the response that the store can never take
 
 	events []audit.Event
 }
@@ -71,17 +74,28 @@ func (s *memory) HasResponse(ctx context.Context, account, id string, now time.T
 	return err == nil, err
 }
 
-func (s *memory) KeepResponse(_ context.Context, r *history.Response) (bool, error) {
+func (s *memory) KeepResponses(_ context.Context, list []*history.Response) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if old, ok := s.kept[r.Account+r.ID]; s.err != nil || ok && old.Status.Final() {
-		return false, s.err
+	s.wrote++
+	if s.err != nil {
+		return s.err
 	}
-	s.kept[r.Account+r.ID] = *r
-	for _, item := range r.Items {
-		s.items[r.Account+item] = r.ID
+	for _, r := range list {
+		if s.refused != "" && r.ID == s.refused {
+			return fault.New(fault.Unprocessable, "memory", "Not that one.")
+		}
 	}
-	return true, nil
+	for _, r := range list {
+		if old, ok := s.kept[r.Account+r.ID]; ok && old.Status.Final() {
+			continue
+		}
+		s.kept[r.Account+r.ID] = *r
+		for _, item := range r.Items {
+			s.items[r.Account+item] = r.ID
+		}
+	}
+	return nil
 }
 
 func (s *memory) MarkResponse(_ context.Context, account, id string, status history.Status, staleAt time.Time) (bool, error) {
@@ -340,7 +354,7 @@ func TestLost(t *testing.T) {
 		m := manager(t, s, nil)
 		r := queued("resp_1")
 		r.ExpiresAt, r.StaleAt = time.Now().Add(time.Hour), time.Now().Add(30*time.Second)
-		if _, err := s.KeepResponse(t.Context(), &r); err != nil {
+		if err := s.KeepResponses(t.Context(), []*history.Response{&r}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(29 * time.Second)
@@ -517,6 +531,7 @@ func TestKeeps(t *testing.T) {
 		}
 		s.set(errors.New("away"))
 		on.Keep(final("resp_1", "")) // must not fail
+		time.Sleep(time.Second)
 		if len(reported) != 1 {
 			t.Error(reported)
 		}

@@ -31,7 +31,7 @@ func (m *Manager) Begin(ctx context.Context, r Response) (*Run, error) {
 	r.ExpiresAt, r.StaleAt = m.expiry(&r), m.stale()
 	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	if _, err := m.store.KeepResponse(short, &r); err != nil {
+	if err := m.store.KeepResponses(short, []*Response{&r}); err != nil {
 		m.leave(r.Account)
 		return nil, err
 	}
@@ -190,4 +190,8 @@ func (m *Manager) Close(ctx context.Context) {
 	})
 	m.sweeps.Stop()
 	m.beats.Stop()
+	m.writes.Stop()
+	if err := m.write(context.WithoutCancel(ctx)); err != nil {
+		m.cfg.Report("responses could not be kept; the next start tries again", err)
+	}
 }

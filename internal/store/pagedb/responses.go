@@ -1,9 +1,11 @@
 package pagedb
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"weir/internal/audit"
@@ -80,24 +82,39 @@ func (s *Pages) ResponseChain(ctx context.Context, account, id string, now time.
 	return all, err
 }
 
-// KeepResponse is history.Writer.KeepResponse. A power cut may take the newest with it: their clients can ask once more, and nothing else
+var (
+	responseRows = sqldb.Table{
+		Name: "responses", Columns: responses.Written("size"),
+		Merge: `ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
+			WHERE responses.status IN ('queued', 'in_progress')`,
+	}
+	itemRows = sqldb.Table{Name: "response_items", Columns: []string{"account", "id", "response"}, Merge: `ON CONFLICT (account, id) DO NOTHING`}
+)
+
+// KeepResponses is history.Writer.KeepResponses. A power cut may take the newest with it: their clients can ask once more, and nothing else
 // depends on them.
-func (s *Pages) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
-	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		n, err := responses.Put(t, r, `ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
-			WHERE responses.status IN ('queued', 'in_progress')`, "size", r.Size())
-		kept = n == 1
-		if err != nil || !kept {
+func (s *Pages) KeepResponses(ctx context.Context, list []*history.Response) error {
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b *history.Response) int { // nodes lock rows in one order, and a page is changed once
+		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.ID, b.ID))
+	})
+	var items [][3]string
+	for _, r := range list {
+		for _, item := range r.Items {
+			items = append(items, [3]string{r.Account, sqldb.Text(item), r.ID})
+		}
+	}
+	slices.SortFunc(items, func(a, b [3]string) int { return slices.Compare(a[:], b[:]) })
+	err := s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		err := t.Insert(&responseRows, len(list), func(args []any, i int) []any {
+			return append(append(args, responses.Args(list[i])...), int64(list[i].Size()))
+		})
+		if err != nil {
 			return err
 		}
-		for _, item := range r.Items {
-			if _, err := t.Exec(`INSERT INTO response_items (account, id, response) VALUES ($1, $2, $3) ON CONFLICT (account, id) DO NOTHING`, r.Account, item, r.ID); err != nil {
-				return err
-			}
-		}
-		return nil
+		return t.Insert(&itemRows, len(items), func(args []any, i int) []any { return append(args, items[i][0], items[i][1], items[i][2]) })
 	})
-	return kept && err == nil, err
+	return s.db.Refused("store.KeepResponses", err)
 }
 
 // MarkResponse is history.Writer.MarkResponse.

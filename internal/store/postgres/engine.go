@@ -178,6 +178,8 @@ func (r *runner) merge(into *sqldb.Table, rows int, row func([]any, int) []any) 
 	columns := make([]struct {
 		numbers []int64
 		texts   []string
+		bytes   [][]byte
+		truths  []bool
 	}, len(into.Columns))
 	var args []any
 	for i := range rows {
@@ -188,6 +190,10 @@ func (r *runner) merge(into *sqldb.Table, rows int, row func([]any, int) []any) 
 				columns[c].numbers = append(columns[c].numbers, v)
 			case string:
 				columns[c].texts = append(columns[c].texts, v)
+			case []byte:
+				columns[c].bytes = append(columns[c].bytes, v)
+			case bool:
+				columns[c].truths = append(columns[c].truths, v)
 			default:
 				return fmt.Errorf("%s.%s: %T cannot be merged", into.Name, into.Columns[c], v)
 			}
@@ -195,15 +201,21 @@ func (r *runner) merge(into *sqldb.Table, rows int, row func([]any, int) []any) 
 	}
 	arrays := make([]string, len(columns))
 	args = args[:0]
-	for c := range columns {
-		arrays[c] = "$" + strconv.Itoa(c+1)
-		if texts := columns[c].texts; texts != nil {
-			arrays[c] += "::text[]"
-			args = append(args, texts)
-		} else {
-			arrays[c] += "::bigint[]"
-			args = append(args, columns[c].numbers)
+	for c, v := range columns {
+		var array any
+		kind := "bigint"
+		switch {
+		case v.texts != nil:
+			array, kind = v.texts, "text"
+		case v.bytes != nil:
+			array, kind = v.bytes, "bytea"
+		case v.truths != nil:
+			array, kind = v.truths, "boolean"
+		default:
+			array = v.numbers
 		}
+		arrays[c] = "$" + strconv.Itoa(c+1) + "::" + kind + "[]"
+		args = append(args, array)
 	}
 	_, err := r.Exec("INSERT INTO "+into.Name+" ("+strings.Join(into.Columns, ", ")+") SELECT * FROM unnest("+strings.Join(arrays, ", ")+") "+into.Merge, args)
 	return err

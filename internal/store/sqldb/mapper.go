@@ -142,6 +142,9 @@ func (m *Mapper[T]) Rows(t *Tx, tail string, args ...any) ([]T, error) {
 	return Collect(rows, err, m.Scan)
 }
 
+// Written are the names of the columns that Args gives values of, and more after them.
+func (m *Mapper[T]) Written(more ...string) []string { return slices.Concat(m.written, more) }
+
 // Insert adds a row. more are names of further columns, each followed by its value.
 func (m *Mapper[T]) Insert(t *Tx, v *T, more ...any) error {
 	_, err := m.Put(t, v, "", more...)

@@ -44,7 +44,7 @@ func TestDeletedContentIsGoneFromTheDisk(t *testing.T) {
 	for i, size := range sizes {
 		text := append(append([]byte(`[{"text":"`), bytes.Repeat(append(canary(i), ' '), size/20+1)...), `"}]`...)
 		r := &history.Response{Account: "usr_1", ID: "resp_" + string(rune('a'+i)), Status: history.Completed, Object: text, Input: text, Output: text, CreatedAt: at, ExpiresAt: at.Add(time.Duration(i) * time.Hour)}
-		if _, err := s.Pages.KeepResponse(t.Context(), r); err != nil {
+		if err := s.Pages.KeepResponses(t.Context(), []*history.Response{r}); err != nil {
 			t.Fatal(err)
 		}
 		e := idempotency.Entry{User: "usr_1", Name: "n" + string(rune('a'+i)), Hash: "h", Generation: "gen", Owner: "o", CreatedAt: at, StaleAt: at.Add(time.Hour), ExpiresAt: at.Add(time.Minute)}

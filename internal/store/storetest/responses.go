@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 func Responses(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *store.Store){
 		"a response comes back as stored":        responseRoundTrip,
+		"many responses together":                keptTogether,
 		"responses belong to their account":      responsesOfAccounts,
 		"expired responses are not found":        expiredResponse,
 		"a conversation":                         conversation,
@@ -46,10 +48,49 @@ func response(account, id, parent string) *history.Response {
 	}
 }
 
-func keepResponse(t *testing.T, s *store.Store, r *history.Response, want bool) {
+func keepResponse(t *testing.T, s *store.Store, r *history.Response) {
 	t.Helper()
-	if kept, err := s.Pages.KeepResponse(t.Context(), r); err != nil || kept != want {
-		t.Fatalf("Keep %s: %t, %v; want %t", r.ID, kept, err, want)
+	if err := s.Pages.KeepResponses(t.Context(), []*history.Response{r}); err != nil {
+		t.Fatalf("Keep %s: %v", r.ID, err)
+	}
+}
+
+// keptTogether keeps many responses of several accounts in one transaction, some with a state before, some with a final one.
+func keptTogether(t *testing.T, s *store.Store) {
+	const n = 260 // more than an INSERT takes
+	done := response("usr_1", "resp_7", "")
+	keepResponse(t, s, done)
+	under := response("usr_2", "resp_8", "")
+	under.Status, under.Background, under.Output, under.Items = history.InProgress, true, []byte{}, nil
+	keepResponse(t, s, under)
+	var list []*history.Response
+	for i := range n {
+		r := response(fmt.Sprint("usr_", i%3), fmt.Sprint("resp_", n-i), "")
+		r.Input = bytes.Repeat([]byte{0, 0xff, 'x'}, i)
+		list = append(list, r)
+	}
+	late, ended := response("usr_1", "resp_7", ""), response("usr_2", "resp_8", "")
+	late.Output = []byte(`{"out":"late"}`)
+	ended.Background = true
+	odd := response("usr_1", "resp_odd", "")
+	odd.Items = []string{"msg_\x00\xff", "msg_resp_odd"}
+	list = append(slices.DeleteFunc(list, func(r *history.Response) bool {
+		return r.Account+r.ID == done.Account+done.ID || r.Account+r.ID == under.Account+under.ID
+	}), late, ended, odd)
+	if err := s.Pages.KeepResponses(t.Context(), list); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range list {
+		if r == late {
+			r = done
+		}
+		wantResponse(t, s, r)
+		if found, err := s.Pages.ResponseOfItem(t.Context(), r.Account, "msg_"+r.ID, at); err != nil || found.ID != r.ID {
+			t.Errorf("the item of %s: %+v %v", r.ID, found, err)
+		}
+	}
+	if err := s.Pages.KeepResponses(t.Context(), nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -84,7 +125,7 @@ func wantNoResponse(t *testing.T, err error) {
 func responseRoundTrip(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "resp_0")
 	r.Background, r.Output, r.Items = true, bytes.Repeat([]byte{0, 0xff, 'x'}, 500_000), []string{"msg_1", "fc_2"}
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	wantResponse(t, s, r)
 	for _, id := range r.Items {
 		if found, err := s.Pages.ResponseOfItem(t.Context(), r.Account, id, at); err != nil || found.ID != r.ID {
@@ -92,13 +133,13 @@ func responseRoundTrip(t *testing.T, s *store.Store) {
 		}
 	}
 	empty := &history.Response{Account: "usr_1", ID: "resp_2", Status: history.Queued, CreatedAt: at, ExpiresAt: at.Add(time.Hour), StaleAt: at, Object: []byte{}, Input: []byte{}, Output: []byte{}}
-	keepResponse(t, s, empty, true)
+	keepResponse(t, s, empty)
 	wantResponse(t, s, empty)
 }
 
 func responsesOfAccounts(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	_, err := s.Pages.Response(t.Context(), "usr_2", r.ID, at)
 	wantNoResponse(t, err)
 	_, err = s.Pages.ResponseOfItem(t.Context(), "usr_2", r.Items[0], at)
@@ -114,7 +155,7 @@ func responsesOfAccounts(t *testing.T, s *store.Store) {
 		t.Errorf("marked by another: %t %v", done, err)
 	}
 	// the parent of another account is no parent
-	keepResponse(t, s, response("usr_2", "resp_2", "resp_1"), true)
+	keepResponse(t, s, response("usr_2", "resp_2", "resp_1"))
 	if list, err := s.Pages.ResponseChain(t.Context(), "usr_2", "resp_2", at, 10, 1<<20); err != nil || len(list) != 1 {
 		t.Errorf("%v %v", list, err)
 	}
@@ -123,7 +164,7 @@ func responsesOfAccounts(t *testing.T, s *store.Store) {
 
 func expiredResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	_, err := s.Pages.Response(t.Context(), r.Account, r.ID, r.ExpiresAt)
 	wantNoResponse(t, err)
 	_, err = s.Pages.ResponseOfItem(t.Context(), r.Account, r.Items[0], r.ExpiresAt)
@@ -136,9 +177,9 @@ func expiredResponse(t *testing.T, s *store.Store) {
 
 func conversation(t *testing.T, s *store.Store) {
 	for i := range 4 {
-		keepResponse(t, s, response("usr_1", fmt.Sprint("resp_", i+1), map[bool]string{true: fmt.Sprint("resp_", i)}[i > 0]), true)
+		keepResponse(t, s, response("usr_1", fmt.Sprint("resp_", i+1), map[bool]string{true: fmt.Sprint("resp_", i)}[i > 0]))
 	}
-	keepResponse(t, s, response("usr_1", "resp_other", "resp_2"), true)
+	keepResponse(t, s, response("usr_1", "resp_other", "resp_2"))
 	ids := func(id string, n int) string {
 		t.Helper()
 		list, err := s.Pages.ResponseChain(t.Context(), "usr_1", id, at, n, 1<<20)
@@ -172,7 +213,7 @@ func conversation(t *testing.T, s *store.Store) {
 func longConversation(t *testing.T, s *store.Store) {
 	const n = 200
 	for i := range n {
-		keepResponse(t, s, response("usr_1", fmt.Sprintf("resp_%04d", i), map[bool]string{true: fmt.Sprintf("resp_%04d", i-1)}[i > 0]), true)
+		keepResponse(t, s, response("usr_1", fmt.Sprintf("resp_%04d", i), map[bool]string{true: fmt.Sprintf("resp_%04d", i-1)}[i > 0]))
 	}
 	list, err := s.Pages.ResponseChain(t.Context(), "usr_1", fmt.Sprintf("resp_%04d", n-1), at, 1000, 1<<20)
 	if err != nil || len(list) != n || list[0].ID != "resp_0000" {
@@ -182,10 +223,10 @@ func longConversation(t *testing.T, s *store.Store) {
 
 func finalStays(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	other := response("usr_1", "resp_1", "")
 	other.Output = []byte(`{"out":"other"}`)
-	keepResponse(t, s, other, false)
+	keepResponse(t, s, other)
 	if done, err := s.Pages.MarkResponse(t.Context(), r.Account, r.ID, history.Cancelled, at); done || err != nil {
 		t.Errorf("%t %v", done, err)
 	}
@@ -195,7 +236,7 @@ func finalStays(t *testing.T, s *store.Store) {
 func underWay(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	r.Status, r.Background, r.Output, r.Items = history.Queued, true, []byte{}, nil
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	if done, err := s.Pages.MarkResponse(t.Context(), r.Account, r.ID, history.InProgress, at.Add(time.Hour)); !done || err != nil {
 		t.Fatalf("%t %v", done, err)
 	}
@@ -203,7 +244,7 @@ func underWay(t *testing.T, s *store.Store) {
 	wantResponse(t, s, r)
 	ended := response("usr_1", "resp_1", "")
 	ended.Background = true
-	keepResponse(t, s, ended, true)
+	keepResponse(t, s, ended)
 	wantResponse(t, s, ended)
 	if found, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", ended.Items[0], at); err != nil || found.ID != r.ID {
 		t.Errorf("%v %v", found, err)
@@ -212,7 +253,7 @@ func underWay(t *testing.T, s *store.Store) {
 
 func deletedResponse(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
-	keepResponse(t, s, r, true)
+	keepResponse(t, s, r)
 	for _, want := range []bool{true, false} {
 		if done, err := s.Pages.DeleteResponse(t.Context(), r.Account, r.ID); done != want || err != nil {
 			t.Errorf("%t %v", done, err)
@@ -220,10 +261,10 @@ func deletedResponse(t *testing.T, s *store.Store) {
 	}
 	_, err := s.Pages.Response(t.Context(), r.Account, r.ID, at)
 	wantNoResponse(t, err)
-	keepResponse(t, s, response("usr_1", "resp_2", ""), true)
+	keepResponse(t, s, response("usr_1", "resp_2", ""))
 	again := response("usr_1", "resp_3", "")
 	again.Items = r.Items // free again
-	keepResponse(t, s, again, true)
+	keepResponse(t, s, again)
 	if found, err := s.Pages.ResponseOfItem(t.Context(), r.Account, r.Items[0], at); err != nil || found.ID != "resp_3" {
 		t.Errorf("%+v %v", found, err)
 	}
@@ -232,8 +273,8 @@ func deletedResponse(t *testing.T, s *store.Store) {
 func firstItem(t *testing.T, s *store.Store) {
 	one, two := response("usr_1", "resp_1", ""), response("usr_1", "resp_2", "")
 	two.Items = one.Items
-	keepResponse(t, s, one, true)
-	keepResponse(t, s, two, true)
+	keepResponse(t, s, one)
+	keepResponse(t, s, two)
 	if found, err := s.Pages.ResponseOfItem(t.Context(), "usr_1", one.Items[0], at); err != nil || found.ID != one.ID {
 		t.Errorf("%+v %v", found, err)
 	}
@@ -247,9 +288,9 @@ func deleteResponses(t *testing.T, s *store.Store) {
 		if i == 4 {
 			r.Status = history.InProgress
 		}
-		keepResponse(t, s, r, true)
+		keepResponse(t, s, r)
 	}
-	keepResponse(t, s, response("usr_2", "resp_other", ""), true)
+	keepResponse(t, s, response("usr_2", "resp_other", ""))
 	one := response("usr_1", "resp_0", "")
 	stock := func(when time.Time, want history.Stock) {
 		t.Helper()
@@ -287,7 +328,7 @@ func sweepResponses(t *testing.T, s *store.Store) {
 	for i := range 5 {
 		r := response("usr_1", fmt.Sprint("resp_", i), "")
 		r.ExpiresAt = at.Add(time.Duration(i) * time.Minute)
-		keepResponse(t, s, r, true)
+		keepResponse(t, s, r)
 	}
 	wide := history.Bounds{Responses: 100, Bytes: 1 << 30}
 	for _, want := range []int{2, 1, 0} {
@@ -306,9 +347,9 @@ func tooMuchKept(t *testing.T, s *store.Store) {
 	for i := range 20 {
 		r := response("usr_1", fmt.Sprintf("resp_%02d", i), "")
 		r.CreatedAt = at.Add(time.Duration(i) * time.Second)
-		keepResponse(t, s, r, true)
+		keepResponse(t, s, r)
 	}
-	keepResponse(t, s, response("usr_2", "resp_x", ""), true)
+	keepResponse(t, s, response("usr_2", "resp_x", ""))
 	one := response("usr_1", "resp_00", "")
 	for _, c := range []struct {
 		bounds history.Bounds
