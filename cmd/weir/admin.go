@@ -503,6 +503,7 @@ type keyAddCmd struct {
 	Expires    time.Duration `help:"Time until the key expires, such as 720h." placeholder:"DURATION"`
 	Management bool          `help:"A key that manages keys and cannot call models."`
 	Strict     bool          `help:"Answer with the literal response schema by default."`
+	From       string        `name:"key-from" help:"Use the text in this file, which weir key add has printed on another gateway, instead of a new one." type:"existingfile" placeholder:"FILE"`
 	Quiet      bool          `short:"q" help:"Print the key alone."`
 	rates
 }
@@ -635,11 +636,21 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 	if c.Expires > 0 {
 		n.ExpiresAt = time.Now().Add(c.Expires)
 	}
-	_, text, err := o.Keys.Create(ctx, n, operator)
-	if err != nil {
-		return err
+	if c.From != "" {
+		given, err := os.ReadFile(c.From)
+		if err != nil {
+			return err
+		}
+		n.Text = strings.TrimSpace(string(given))
 	}
-	if !c.Quiet {
+	k, text, err := o.Keys.Create(ctx, n, operator)
+	switch {
+	case err != nil:
+		return err
+	case c.From != "":
+		fmt.Println(k.Label)
+		return nil
+	case !c.Quiet:
 		fmt.Println("This is shown once:")
 	}
 	fmt.Println(text)

@@ -184,15 +184,18 @@ type NewKey struct {
 	Strict     bool
 	Disabled   bool
 	ExpiresAt  time.Time
+	Text       string // one that is given instead of a new one; "": none
 
 	Preferences string // see Key
 	Models      []string
 	Addresses   []netip.Prefix
 }
 
-// Make mints a key for n. The text is returned once and kept nowhere.
+// Make mints a key for n, unless its text is given. The text is returned once and kept nowhere.
 func Make(n NewKey, now time.Time) (key Key, text string) {
-	text = Mint(n.Management)
+	if text = n.Text; text == "" {
+		text = Mint(n.Management)
+	}
 	now = now.UTC().Truncate(time.Microsecond)
 	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
 		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Disabled: n.Disabled, Preferences: n.Preferences, Models: n.Models, Addresses: n.Addresses, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
@@ -225,6 +228,9 @@ func (n *NewKey) Check(now time.Time) error {
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		return fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.").Coded("past")
 	}
+	if management, ok := Check(n.Text); n.Text != "" && (!ok || management != n.Management) {
+		return fault.Field("apikey.Create", "key", "The text is no key of this kind: it must be whole, as weir key add has once printed it.").Coded("whole_key")
+	}
 	return nil
 }
 
@@ -239,6 +245,9 @@ func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, st
 		key, text = Make(n, m.now())
 		return m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))
 	})
+	if err != nil && n.Text != "" && fault.Is(err, fault.Conflict) {
+		return Key{}, "", fault.New(fault.Conflict, "apikey.Create", "This key exists already, or did before it was deleted.").Because(err)
+	}
 	if err != nil {
 		return Key{}, "", err
 	}
