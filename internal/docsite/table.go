@@ -130,6 +130,7 @@ var groups = []group{
 		{"docs/decisions/video-shapes.md", "A video job has two shapes."},
 		{"docs/decisions/wire-reports.md", "Wires follow recordings and bug reports."},
 		{"docs/decisions/withdrawn-goals.md", "Which goals do not count any more, what counts instead, and which trades are undone."},
+		{"docs/decisions/stored-responses.md", "When a stored response goes into the database, and where it waits."},
 		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},
 	}},
 }
