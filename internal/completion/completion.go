@@ -4,6 +4,8 @@
 package completion
 
 import (
+	"cmp"
+	"fmt"
 	"time"
 
 	"weir/internal/catalog"
@@ -67,6 +69,7 @@ type Request struct {
 	IncludeUsage     bool  // stream_options.include_usage
 	N                int   // number of answers requested, at least 1
 	MaxTokens        int64 // cap of the answer's tokens, 0 when the client gave none
+	Lowered          bool  // MaxTokens is less than in Body: see Within
 	Reasoning        Reasoning
 	Prefill          bool            // the last message is the assistant's: the answer continues it
 	SessionID        string          // sticky-routing key and grouping, "" when none
@@ -117,6 +120,24 @@ func (r *Request) As(v catalog.Variant) *Request {
 		return &out
 	}
 	return r
+}
+
+// Within returns the request with no longer an answer than an endpoint gives, and the notice of it. Without a change it returns the receiver.
+func (r *Request) Within(ep *catalog.Endpoint) (*Request, string) {
+	if !r.Chats() || r.MaxTokens == 0 || ep.Params&(catalog.ParamMaxTokens|catalog.ParamMaxCompletionTokens) == 0 {
+		return r, ""
+	}
+	needs := r.Needs
+	needs.MaxTokens = r.MaxTokens // the messages style does not route by it
+	most := needs.Answer(ep)
+	if most == r.MaxTokens {
+		return r, ""
+	}
+	out := *r
+	out.MaxTokens, out.Lowered = most, true
+	out.Needs.MaxTokens = min(out.Needs.MaxTokens, most)
+	name := cmp.Or(r.Needs.MaxTokensName, "max_tokens")
+	return &out, fmt.Sprintf("%s was lowered from %d to %d, the most that this provider of the model gives.", name, r.MaxTokens, most)
 }
 
 // Paid lists what the request costs in addition to its tokens.

@@ -144,6 +144,7 @@ type run struct {
 	serving    *routing.Attempt
 	head       completion.Head
 	notice     string // that every answer has in front of its own, with a space after it; "" none
+	lowered    string // notice of the attempt under way that its answer may not be as long as asked for, "" none
 	meter      meter
 	most       usage.Usage // that the attempt can consume: no report is believed beyond it
 	held       usage.Usage // what the hold covers of it, apart from the answer
@@ -244,6 +245,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 // Money is held before the request is shaped: shaping is work, and an account that cannot pay for the call gets none.
 func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
 	x.req, x.reshape = x.call.Request.As(at.Variant), nil
+	x.req, x.lowered = x.req.Within(at.Endpoint)
 	if x.needsShape(at.Endpoint) {
 		whole := x.req
 		x.req = mostShaped(at.Endpoint, whole)
@@ -560,7 +562,7 @@ func (x *run) brokeOff(ctx context.Context, ev *completion.Event) *fault.Error {
 // heard keeps the head of an answer.
 func (x *run) heard(head *completion.Head) {
 	x.head = *head
-	x.head.Notice = strings.TrimSpace(x.notice + head.Notice)
+	x.head.Notice = strings.TrimSpace(strings.TrimSpace(x.notice+x.lowered) + " " + head.Notice)
 }
 
 // start begins the answer.

@@ -120,8 +120,25 @@ func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 	p.cands = make([]candidate, 0, total)
 	p.order = make([]*candidate, 0, total)
 	plan, err := p.plan(models)
+	if err != nil && p.shortened() {
+		plan, err = p.plan(models)
+	}
 	plan.Retired = retired
 	return plan, err
+}
+
+// shortened begins again with a shorter answer, where the length of it is why an endpoint was dropped. Clients write the largest number that they
+// know, or a default of their own, whatever the model has; one that must have it says so with require_parameters.
+func (p *planner) shortened() bool {
+	if p.q.Preferences.RequireParameters || p.q.Needs.Cut || p.q.Needs.MaxTokens == 0 {
+		return false
+	}
+	if !slices.ContainsFunc(p.cands, func(c candidate) bool { return c.dropped == MaxCompletionTokens || c.dropped == ContextLength }) {
+		return false
+	}
+	p.q.Needs.Cut = true
+	p.cands, p.order = p.cands[:0], p.order[:0]
+	return true
 }
 
 // dropRetired takes models that have retired out of the list, unless no other is left, and returns them.

@@ -116,7 +116,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return MaxPriceFilter
 	case needs.TooLong(ep) && needs.Room(ep) == 0:
 		return ContextLength
-	case ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion:
+	case ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion && !needs.Cut:
 		return MaxCompletionTokens
 	case needs.Input&^ep.Input != 0 && !(needs.Readable && needs.Unread(ep)):
 		return InputModalities

@@ -195,9 +195,17 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 		}
 		bad("max_price", above(prices.Prompt, pref.MaxPrice.Prompt) || above(prices.Completion, pref.MaxPrice.Completion) || above(prices.Request, pref.MaxPrice.Request))
 	}
-	shortened := needs.Shrink != routing.ShrinkNone && needs.MaxTokens < ep.ContextLength // all contexts of these worlds are small
-	bad("context_length", ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength && !shortened)
-	bad("max_completion_tokens", ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion)
+	answer := needs.MaxTokens
+	if needs.Cut {
+		if ep.MaxCompletion > 0 {
+			answer = min(answer, ep.MaxCompletion)
+		} else if ep.ContextLength > 0 && answer >= ep.ContextLength {
+			answer = max(ep.ContextLength-needs.PromptTokens, 1)
+		}
+	}
+	shortened := needs.Shrink != routing.ShrinkNone && answer < ep.ContextLength // all contexts of these worlds are small
+	bad("context_length", ep.ContextLength > 0 && needs.PromptTokens+answer > ep.ContextLength && !shortened)
+	bad("max_completion_tokens", ep.MaxCompletion > 0 && answer > ep.MaxCompletion)
 	bad("input_modalities", needs.Input|ep.Input != ep.Input)
 	bad("output_modalities", needs.Output|ep.Output != ep.Output)
 	bad("n", ep.MaxN > 0 && needs.N > ep.MaxN)
@@ -215,6 +223,22 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 		wants(catalog.PaidFast) && ep.Tier != "priority" || wants(catalog.PaidTier) && (needs.Tier == "" || needs.Tier == "auto" || ep.Tier != map[string]string{"fast": "priority"}[needs.Tier] && ep.Tier != needs.Tier) ||
 		wants(catalog.PaidRegion) && (needs.Region == "" || !strings.EqualFold(ep.Tag, ep.Provider.ID+"/"+needs.Region) && !strings.HasPrefix(strings.ToLower(ep.Tag), strings.ToLower(ep.Provider.ID+"/"+needs.Region+"/"))))
 	return out
+}
+
+// shortened reports whether a plan may be for a shorter answer than was asked for: no endpoint gives the longer one, and its length is why.
+func shortened(q *routing.Query, plan *routing.Plan) bool {
+	long := false
+	for _, c := range plan.Candidates {
+		v := violations(q, c.Slug, c.Endpoint)
+		if len(v) == 0 {
+			if c.DroppedBy == "" {
+				return false
+			}
+			continue // for what other endpoints have
+		}
+		long = long || v[0] == "max_completion_tokens" || v[0] == "context_length"
+	}
+	return long && q.Needs.MaxTokens > 0 && !q.Preferences.RequireParameters
 }
 
 // softly are the reasons that need more than the endpoint itself.
@@ -243,6 +267,7 @@ func TestPlansKeepTheRules(t *testing.T) {
 		if len(plan.Attempts) > most {
 			t.Fatalf("%d attempts, allowed are %d", len(plan.Attempts), most)
 		}
+		w.query.Needs.Cut = shortened(&w.query, &plan)
 		used := map[*catalog.Endpoint]bool{}
 		perModel := map[string]int{}
 		for _, a := range plan.Attempts {

@@ -63,6 +63,7 @@ type Needs struct {
 	FileTokens    int64  // of them, those of files
 	MaxTokens     int64  // answer tokens asked for, 0: none given
 	MaxTokensName string // field that asks for them, for errors; "": max_tokens
+	Cut           bool   // an answer of fewer tokens will do: endpoints that give less than MaxTokens qualify
 	Batch         bool   // the request goes to a provider as a part of a batch: only endpoints for that qualify
 	Endpoint      string // id of the only endpoint that qualifies, "" any
 	Tier          string // service tier asked for: "flex", "priority" or its alias "fast"; anything else asks for no tier
@@ -111,6 +112,9 @@ func (n *Needs) Room(ep *catalog.Endpoint) int64 {
 		return 0
 	}
 	answer := n.MaxTokens
+	if n.Cut {
+		answer = n.Answer(ep)
+	}
 	if answer == 0 {
 		answer = ep.ContextLength / 4
 		if ep.MaxCompletion > 0 {
@@ -120,13 +124,29 @@ func (n *Needs) Room(ep *catalog.Endpoint) int64 {
 	return max(ep.ContextLength-answer, 0)
 }
 
+// Answer is how many of the answer tokens asked for an endpoint gives, where it has fewer: as many as it has, or of one whose context is all that
+// bounds an answer, as many as the prompt leaves. 0: no number was asked for.
+func (n *Needs) Answer(ep *catalog.Endpoint) int64 {
+	switch {
+	case ep.MaxCompletion > 0:
+		return min(n.MaxTokens, ep.MaxCompletion)
+	case ep.ContextLength > 0 && n.MaxTokens >= ep.ContextLength:
+		return max(ep.ContextLength-n.PromptTokens, 1)
+	}
+	return n.MaxTokens
+}
+
 // TooLong reports whether the prompt and the answer asked for are more than an endpoint's context.
 func (n *Needs) TooLong(ep *catalog.Endpoint) bool {
 	prompt := cmp.Or(n.Longest, n.PromptTokens)
 	if n.FileTokens > 0 && n.Readable && n.Unread(ep) {
 		prompt -= n.FileTokens // how long their text is shows when they are read
 	}
-	return ep.ContextLength > 0 && prompt+n.MaxTokens > ep.ContextLength
+	answer := n.MaxTokens
+	if n.Cut {
+		answer = n.Answer(ep)
+	}
+	return ep.ContextLength > 0 && prompt+answer > ep.ContextLength
 }
 
 // Unread reports whether the prompt has files that this otherwise suitable endpoint does not take.

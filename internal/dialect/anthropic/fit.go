@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"slices"
+	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -38,6 +39,13 @@ func fitted(ep *catalog.Endpoint, req *completion.Request, edits []completion.Ed
 		f.without = facts.Excluded(has)
 		for _, name := range f.without.Names() {
 			f.sent.Drop(name)
+		}
+	}
+	if req.Lowered {
+		for i := range req.Members {
+			if m := &req.Members[i]; m.Name == "max_tokens" {
+				f.replace(completion.Span{Start: m.Value, End: m.End}, strconv.FormatInt(req.MaxTokens, 10))
+			}
 		}
 	}
 	if len(facts.Efforts) > 0 {

@@ -50,13 +50,16 @@ func passed(w *rawjson.Writer, ep *catalog.Endpoint, req *completion.Request, fi
 	for i := range req.Members {
 		switch m := &req.Members[i]; {
 		case ownOnly(ep, m.Name):
-		case m.Name == "generationConfig" && thinking != nil:
+		case m.Name == "generationConfig" && (thinking != nil || req.Lowered):
 			w.Name(m.Name).Object()
 			config := req.Body[m.Value:m.End]
 			for in := rawjson.MembersOf(config); in.Next(); {
-				if string(in.Name) == "thinkingConfig" {
-					w.Name("thinkingConfig").Raw(thinking)
-				} else {
+				switch name := string(in.Name); {
+				case name == "thinkingConfig" && thinking != nil:
+					w.Name(name).Raw(thinking)
+				case name == "maxOutputTokens" && req.Lowered:
+					w.Name(name).Int(req.MaxTokens)
+				default:
 					w.Member(config[in.Start:in.End])
 				}
 			}

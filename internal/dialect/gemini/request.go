@@ -408,9 +408,6 @@ func (e *encoder) config() error {
 		e.Name("candidateCount").Int(int64(e.req.N))
 	}
 	if n := e.req.MaxTokens; n > 0 {
-		if most := e.ep.MaxCompletion; most > 0 {
-			n = min(n, most)
-		}
 		e.Name("maxOutputTokens").Int(n)
 	}
 	if len(e.p.Stop) > 0 {

@@ -329,7 +329,7 @@ func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 		e.leave(m)
 		return
 	}
-	if both || e.req.MaxTokens > 0 && bytes.ContainsAny(value, ".eE") {
+	if both || e.req.Lowered || e.req.MaxTokens > 0 && bytes.ContainsAny(value, ".eE") {
 		e.name(name).Int(e.req.MaxTokens)
 		return
 	}
