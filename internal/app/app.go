@@ -299,7 +299,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme,
+		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme, Sealer: ring,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

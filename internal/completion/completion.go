@@ -88,6 +88,7 @@ type Request struct {
 	Signature        string          // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
 	WithoutReasoning bool            // leave out reasoning of earlier turns, because the upstream refused it
 	Translate        bool            // the body must not be sent as it is, even to a provider of its own wire: something in it is for the gateway, or unknown
+	Compact          bool            // the answer is to stand for the conversation: see package wire/responses
 	Heal             bool            // repair malformed JSON of a whole answer
 	Revised          Revision        // parts of the prompt that differ from the body
 	Format           *Format         // required format of the answer, nil: any text

@@ -113,6 +113,8 @@ type Deps struct {
 	Traces Traces // nil: nothing is traced
 
 	CheckCallback func(param, address string) error // refuses addresses that must not be called; nil: none is refused
+
+	Sealer Sealer // nil only where responses are not used
 }
 
 // API answers requests. It is safe for concurrent use.
@@ -225,6 +227,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: geminiModel, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
 		{Method: "GET", Pattern: geminiBare, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
 		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*request).postResponses},
+		{Method: "POST", Pattern: "/v1/responses/compact", access: inference, body: textBody, handle: (*request).postCompact},
 		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*request).countInput},
 		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, private: true, handle: (*request).getResponse},
 		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*request).deleteResponse},

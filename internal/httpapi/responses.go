@@ -75,11 +75,84 @@ func (x *request) postResponses() error {
 	return x.api.Relay.Complete(x.context(), r.call, responses.NewWhole(wholeWriter{x}, r.options))
 }
 
+// Sealer encrypts what clients keep for the gateway. *seal.Ring is one.
+type Sealer interface {
+	// Ready reports whether there is a key.
+	Ready() bool
+	// Seal and Open encrypt and decrypt a text that belongs to a row and a column.
+	Seal(secret, row, column string) ([]byte, error)
+	Open(sealed []byte, row, column string) (string, error)
+}
+
+// compactionColumn is what compactions are encrypted for, beside their account.
+const compactionColumn = "responses.compaction"
+
+// postCompact serves POST /v1/responses/compact: a response whose one item stands for the conversation.
+func (x *request) postCompact() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	if body, err = x.withPreset(body, responses.WithPreset); err != nil {
+		return err
+	}
+	if body, err = responses.CompactBody(body); err != nil {
+		return err
+	}
+	req, err := x.decodeResponses(body)
+	if err != nil {
+		return err
+	}
+	if err := x.reserve(req.Request); err != nil {
+		return err
+	}
+	r := x.newReply(req)
+	defer func() { x.record = r.call.Record }()
+	sink := responses.NewCompaction(wholeWriter{x}, req, r.options)
+	if err := x.api.Relay.Complete(x.context(), r.call, sink); err != nil {
+		return err
+	}
+	if sink.Failed() {
+		return fault.New(fault.ProviderUnavailable, "httpapi.postCompact", "The model wrote no summary of the conversation. Try again, or name another model.")
+	}
+	return nil
+}
+
+// sealing encrypts a compaction for the caller's account.
+func (x *request) sealing(summary []byte) string {
+	sealed, err := x.api.Sealer.Seal(string(summary), x.caller.User, compactionColumn)
+	if err != nil {
+		x.api.Slog.Error("a compaction could not be encrypted", "request_id", x.id, "cause", err)
+		return ""
+	}
+	return responses.Seal(sealed)
+}
+
+// opening decrypts a compaction of the caller's account.
+func (x *request) opening(sealed []byte) (string, error) {
+	return x.api.Sealer.Open(sealed, x.caller.User, compactionColumn)
+}
+
 // decodeResponses reads a body, and puts in what it names of what was kept.
 func (x *request) decodeResponses(body []byte) (*responses.Request, error) {
+	if responses.HasSealed(body) {
+		if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+			return nil, err
+		}
+		var err error
+		if body, err = responses.Unseal(body, x.opening); err != nil {
+			return nil, err
+		}
+		if err := x.memory.Charge(int64(len(body))); err != nil {
+			return nil, err
+		}
+	}
 	req, err := responses.Decode(body)
 	if err != nil {
 		return nil, err
+	}
+	if req.Compact && !x.api.Sealer.Ready() {
+		return nil, fault.Field("httpapi.responses", "input", "This gateway has no master key, without which it compacts no conversation. Ask its operator to set one.")
 	}
 	if ids := responses.References(req); len(ids) > 0 {
 		if req, err = x.resolve(req, ids); err != nil {
@@ -144,6 +217,9 @@ func (x *request) resolve(req *responses.Request, ids []string) (*responses.Requ
 		return nil, err
 	}
 	body, err := responses.Resolve(req, s.found)
+	if err == nil && responses.HasSealed(body) {
+		body, err = responses.Unseal(body, x.opening)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +297,11 @@ func (x *request) before(id string) ([]byte, error) {
 	for i := range chain {
 		lists = append(lists, chain[i].Input, chain[i].Output)
 	}
-	return responses.Join(lists...), nil
+	list := responses.Join(lists...)
+	if responses.HasSealed(list) {
+		return responses.UnsealHistory(list, x.opening)
+	}
+	return list, nil
 }
 
 // idSize is how many characters an id of a response has, after its prefix.
@@ -242,6 +322,9 @@ func (x *request) newReply(req *responses.Request) *reply {
 			r.kept.ExpiresAt = x.at.AddDate(0, 0, int(days))
 		}
 		o.Keep = r.keep
+	}
+	if req.Compact {
+		o.Seal = x.sealing
 	}
 	r.options = responses.OptionsOf(req, o)
 	return r

@@ -29,7 +29,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	e := encoder{ep: ep, req: req, format: formatOf(ep.Provider)}
 	var err error
-	if req.Style == completion.Responses && req.Revised == 0 && req.Search == nil {
+	if req.Style == completion.Responses && req.Revised == 0 && req.Search == nil && passes(ep, req) {
 		e.splice()
 	} else {
 		err = e.write()
@@ -41,6 +41,12 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	call.Body, call.More = e.Pieces()
 	call.Notice, err = e.sent.Left(req)
 	return call, err
+}
+
+// passes reports whether an endpoint can answer a request of this wire as its client wrote it. Only OpenAI's own API compacts conversations; others
+// are asked for a summary, which the canonical form does.
+func passes(ep *catalog.Endpoint, req *completion.Request) bool {
+	return !req.Compact || formatOf(ep.Provider) == completion.FormatOpenAI
 }
 
 // formatOf names the vendor that encrypts a provider's reasoning: no other vendor can read it.

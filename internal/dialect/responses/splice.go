@@ -161,6 +161,10 @@ func (e *encoder) items(list []byte) {
 		case "reasoning":
 			e.reasoningDetail(el.Value)
 			continue
+		case "compaction_trigger":
+			if !e.req.Compact { // of an earlier response
+				continue
+			}
 		case "compaction":
 			if _, packed := pack.Unpack(rawjson.TextAt(el.Value, "encrypted_content")); packed {
 				e.reasoningDetail(el.Value)

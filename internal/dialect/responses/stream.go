@@ -24,7 +24,7 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, format: formatOf(a.Endpoint.Provider), yield: yield}
 		dec.head.Notice = a.Notice
-		dec.pass = a.Request != nil && a.Request.Style == completion.Responses
+		dec.pass = a.Request != nil && a.Request.Style == completion.Responses && passes(a.Endpoint, a.Request)
 		dec.asked = a.Request
 		dialect.Read(a, &dec, yield)
 	}

@@ -25,6 +25,8 @@ type Options struct {
 	Now     func() time.Time
 	// Keep gets the finished answer before the client has its end; nil: it is not stored.
 	Keep func(Kept)
+	// Seal encrypts the summary of a conversation, as the content of a compaction, "" where it cannot; nil: the answer is none.
+	Seal func(summary []byte) string
 
 	model     string // as requested: the model's name until an attempt succeeds
 	encrypted bool   // reasoning is shown in a form that can be sent again
@@ -142,6 +144,7 @@ const (
 	callItem
 	customItem
 	imageItem
+	compactionItem
 )
 
 // item is an output item that is open.
@@ -187,7 +190,13 @@ func newComposer(o *Options, served relay.Served) composer {
 	return composer{o: o, served: served, calls: calls.Assembler{Order: calls.InTurn, Answer: o.ID, Memory: o.memory, FreeText: o.freeText, Text: wire.FreeText}}
 }
 
-func (c *composer) event(ev *completion.Event) { c.calls.Event(ev, c.ordered) }
+func (c *composer) event(ev *completion.Event) {
+	if c.o.Seal != nil {
+		c.summarize(ev)
+		return
+	}
+	c.calls.Event(ev, c.ordered)
+}
 
 // ordered takes in an event whose calls are in order.
 func (c *composer) ordered(ev *completion.Event) {
@@ -467,7 +476,7 @@ func (c *composer) image(v []byte) {
 	c.close("completed")
 }
 
-var prefixes = [...]string{messageItem: "msg_", reasoningItem: "rs_", callItem: "fc_", customItem: "ctc_", imageItem: "ig_"}
+var prefixes = [...]string{messageItem: "msg_", reasoningItem: "rs_", callItem: "fc_", customItem: "ctc_", imageItem: "ig_", compactionItem: "cmp_"}
 
 func (c *composer) begin(it *item) {
 	c.open = *it
@@ -587,6 +596,11 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 		b = rawjson.AppendText(append(b, `custom_tool_call","call_id":`...), it.callID)
 		b = c.appendName(b, it.name)
 		b = rawjson.AppendString(append(b, `,"input":`...), it.text)
+	case compactionItem:
+		if !done {
+			return append(b, `compaction","encrypted_content":""}`...)
+		}
+		return append(rawjson.AppendString(append(b, `compaction","encrypted_content":`...), it.text), '}')
 	case imageItem:
 		b = append(b, `image_generation_call","result":`...)
 		if done {
@@ -657,6 +671,12 @@ func (c *composer) end() *ending {
 	last := "completed"
 	if e.status != "completed" {
 		last = "incomplete"
+	}
+	if c.o.Seal != nil {
+		if c.sealSummary(); len(c.open.text) == 0 {
+			c.open = item{}
+			e.status, e.reason, e.failure = "failed", "", []byte(noSummary)
+		}
 	}
 	c.calls.End(c.ordered)
 	c.close(last)

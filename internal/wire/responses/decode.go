@@ -115,6 +115,7 @@ type decoder struct {
 	reasoning wire.ReasoningAsked
 	input     bool
 	stored    wire.Switch
+	trigger   bool  // the last item of input is a compaction_trigger
 	calls     int64 // limit on calls of hosted tools, all together; 0: none in the request
 }
 
@@ -147,6 +148,9 @@ func (d *decoder) finish() {
 		d.FailAt(fault.Invalid, "background", "background: true requires store: true.")
 	case d.out.StoreAsked && req.Preferences.ZDR:
 		d.FailAt(fault.Invalid, "store", "store: true contradicts provider.zdr, which stores nothing. Leave one of them out.")
+	}
+	if d.trigger {
+		d.compacting()
 	}
 	if d.out.Previous != "" {
 		req.Opening = [2]completion.Span{} // the conversation begins in an earlier response
@@ -431,7 +435,8 @@ func (d *decoder) readInput() {
 		d.input = true
 		d.req.Opening[1] = completion.Span{Start: at, End: d.Pos()}
 	case rawjson.Array:
-		d.input = d.items() > 0
+		n := d.items()
+		d.input = n > 1 || n == 1 && !d.trigger
 	case rawjson.Null:
 		d.Skip()
 	default:
@@ -455,6 +460,13 @@ func (d *decoder) items() (n int) {
 		}
 		at := d.Pos()
 		v := d.Skip()
+		if d.trigger {
+			d.Fail(fault.InvalidPrompt, "%s follows a compaction_trigger, which must be the last item.", d.Path())
+			return n
+		}
+		if d.trigger = rawjson.TextAt(v, "type") == triggerType; d.trigger {
+			continue
+		}
 		if d.req.Opening[1].End == 0 {
 			d.req.Opening[1] = completion.Span{Start: at, End: d.Pos()}
 		}

@@ -24,6 +24,9 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	}
 	b.items("previous_response_id", req.History)
 	b.input(req.Body[req.MessagesAt.Start:req.MessagesAt.End])
+	if req.Compact {
+		b.compact()
+	}
 	for i := range b.p.Turns {
 		b.p.Turns[i].Parts = wire.Attach(b.p.Turns[i].Parts)
 	}
@@ -198,7 +201,7 @@ func (b *builder) item(path string, v []byte) {
 		}
 	case "local_shell_call_output", "shell_call_output", "apply_patch_call_output", "computer_call_output", "tool_search_output":
 		b.builtInOutput(path, v)
-	case "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response", "compaction", "program", "program_output":
+	case "web_search_call", "file_search_call", "image_generation_call", "code_interpreter_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "mcp_approval_response", compactionType, triggerType, "program", "program_output":
 		// calls of another provider's own tools mean nothing to this one
 	default:
 		b.fail(path, "The provider of this model does not take items of type %q.", kind[:min(len(kind), 64)])

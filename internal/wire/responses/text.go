@@ -25,6 +25,9 @@ func PromptText(req *completion.Request) iter.Seq[[]byte] {
 				t.raw(rawjson.FindPath(v, "format", "schema"))
 			}
 		}
+		if req.Compact {
+			t.raw([]byte(summaryWish))
+		}
 	}
 }
 
