@@ -211,6 +211,7 @@ func uploadBody(c *Config) int64 { return c.MaxFile + formRoom }
 func (a *API) declare() []*Route {
 	return []*Route{
 		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*request).postChatCompletions},
+		{Method: "POST", Pattern: "/v1/completions", access: inference, body: textBody, handle: (*request).postCompletions},
 		{Method: "POST", Pattern: messagesPath, access: inference, envelope: messagesEnvelope, body: textBody, handle: (*request).postMessages},
 		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, envelope: messagesEnvelope, body: textBody, handle: (*request).countTokens},
 		{Method: "POST", Pattern: geminiModel + ":generateContent", access: inference, envelope: geminiEnvelope, body: textBody, handle: (*request).postGenerate},

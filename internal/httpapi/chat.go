@@ -41,8 +41,13 @@ func (x *request) readChat() (*completion.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	return x.decodeChat(body)
+}
+
+// decodeChat is the request of a body in the chat style.
+func (x *request) decodeChat(body []byte) (*completion.Request, error) {
 	shifted := false
-	body, err = x.withPreset(body, func(body []byte, p *wire.Preset, model string) (out []byte) {
+	body, err := x.withPreset(body, func(body []byte, p *wire.Preset, model string) (out []byte) {
 		out, shifted = chat.WithPreset(body, p, model)
 		return out
 	})
