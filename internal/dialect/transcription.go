@@ -1,9 +1,12 @@
 package dialect
 
 import (
+	"iter"
 	"math"
 	"time"
 
+	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -22,6 +25,11 @@ func LeftOut(t *task.Transcription, takes map[string]bool) (left []string) {
 		}
 	}
 	return left
+}
+
+// NoTranslation is the answer of a wire that writes down what is said only in its own language.
+func NoTranslation(ep *catalog.Endpoint) iter.Seq2[*completion.Event, error] {
+	return Fails(Unsupported(ep, "The provider of this model does not translate recordings. Whisper models do."))
 }
 
 // RecordedSeconds reads a JSON number of seconds of audio; some servers write it as text. An implausible length is 0.

@@ -49,6 +49,26 @@ func (x *request) postImageEdits() error {
 	return x.paint(req)
 }
 
+// postImageVariations serves POST /v1/images/variations: a form with one image.
+func (x *request) postImageVariations() error {
+	boundary, err := x.boundary()
+	if err != nil {
+		return err
+	}
+	if boundary == "" {
+		return fault.New(fault.UnsupportedMediaType, "httpapi.postImageVariations", "The body must be a form: send Content-Type: multipart/form-data with its boundary.")
+	}
+	body, err := x.readForm(boundary)
+	if err != nil {
+		return err
+	}
+	req, err := images.DecodeVariation(body, boundary)
+	if err != nil {
+		return err
+	}
+	return x.paint(req)
+}
+
 // boundary separates the fields of a form; "" when the body is no form.
 func (x *request) boundary() (string, error) {
 	kind := x.header("Content-Type")

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
@@ -116,6 +117,70 @@ func (x *request) getVideoModels() error {
 	b, release := x.lists().Videos.Answer(&listing.Query{}, hidden)
 	defer release()
 	return x.send(b)
+}
+
+// outputs are the values of output_modalities.
+var outputs = map[string]catalog.Modality{"text": catalog.Text, "image": catalog.Image, "audio": catalog.Audio, "video": catalog.Video}
+
+// getModelsCount serves GET /v1/models/count: how many models there are whose answers are of one of these modalities.
+func (x *request) getModelsCount() error {
+	values, err := x.query()
+	if err != nil {
+		return err
+	}
+	hidden, err := x.hidden()
+	if err != nil {
+		return err
+	}
+	var asked catalog.Modality
+	embeddings, all := false, false
+	for name := range strings.SplitSeq(cmp.Or(values.Get("output_modalities"), "text"), ",") {
+		switch name = strings.TrimSpace(name); {
+		case name == "all":
+			all = true
+		case name == "embeddings":
+			embeddings = true
+		case outputs[name] != 0:
+			asked |= outputs[name]
+		default:
+			return fault.Field("httpapi.getModelsCount", "output_modalities", "output_modalities must be all, or of text, image, audio, video and embeddings, separated by commas.")
+		}
+	}
+	n := int64(0)
+	for _, m := range x.api.Catalog().Models() {
+		for _, offer := range listing.Offers(m) {
+			if len(offer.Endpoints) > 0 && !hidden[offer.ID] && (all || embeddings && m.Type == catalog.TypeEmbedding || made(m.Type, offer.Endpoints)&asked != 0) {
+				n++
+			}
+		}
+	}
+	o := newObject(64)
+	o.Object()
+	o.Name("data").Object()
+	o.integer("count", n)
+	o.EndObject()
+	o.EndObject()
+	return x.sendOnce(&o)
+}
+
+// made are the modalities that a model answers with. Vectors, ranks and verdicts are none.
+func made(kind string, endpoints []*catalog.Endpoint) (out catalog.Modality) {
+	switch kind {
+	case catalog.TypeTranscription:
+		return catalog.Text
+	case catalog.TypeSpeech:
+		return catalog.Audio
+	case catalog.TypeImage:
+		return catalog.Image
+	case catalog.TypeVideo:
+		return catalog.Video
+	case catalog.TypeChat:
+		out = catalog.Text
+		for _, e := range endpoints {
+			out |= e.Output
+		}
+	}
+	return out
 }
 
 // lists is the rendered lists of the catalog in force.

@@ -33,6 +33,38 @@ func (x *request) getProviders() error {
 	return x.sendOnce(&o)
 }
 
+// getEndpointsZDR serves GET /v1/endpoints/zdr: the endpoints that provider.zdr leaves, of all models.
+func (x *request) getEndpointsZDR() error {
+	hidden, err := x.hidden()
+	if err != nil {
+		return err
+	}
+	o := newObject(64 << 10)
+	o.Object()
+	o.Name("data").Array()
+	for _, m := range x.api.Catalog().Models() {
+		for _, offer := range listing.Offers(m) {
+			if hidden[offer.ID] {
+				continue
+			}
+			for _, e := range offer.Endpoints {
+				if e.Provider.DataPolicy != catalog.PolicyZero || e.Tier == catalog.BatchTier { // a provider stores its batches until they are fetched
+					continue
+				}
+				o.Object()
+				o.text("model_id", offer.ID)
+				o.text("model_name", m.Name)
+				o.text("name", e.Provider.Name+": "+m.Name)
+				appendEndpointMembers(&o, e, x.api.Stats)
+				o.EndObject()
+			}
+		}
+	}
+	o.EndArray()
+	o.EndObject()
+	return x.sendOnce(&o)
+}
+
 // providing is one provider and its endpoints for a model.
 type providing struct{ listing.Providing }
 
@@ -104,6 +136,11 @@ func (p *providing) medianLatency(stats listing.Stats) time.Duration {
 
 func appendEndpoint(o *object, e *catalog.Endpoint, stats listing.Stats) {
 	o.Object()
+	appendEndpointMembers(o, e, stats)
+	o.EndObject()
+}
+
+func appendEndpointMembers(o *object, e *catalog.Endpoint, stats listing.Stats) {
 	o.text("tag", e.Tag)
 	o.text("provider_name", e.Provider.Name)
 	o.text("quantization", quantization(e))
@@ -123,7 +160,6 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats listing.Stats) {
 	o.figure("throughput_last_30m_tps", shown.Throughput)
 	o.integer("samples_last_30m", shown.HalfHour)
 	o.integer("samples_last_1d", shown.OneDay)
-	o.EndObject()
 }
 
 // appendHours writes the prices of hours of the day: the first that fit count.

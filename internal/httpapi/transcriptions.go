@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/httpserver"
 	"weir/internal/task"
 	"weir/internal/wire"
@@ -15,6 +16,16 @@ import (
 
 // postTranscriptions serves POST /v1/audio/transcriptions, whole in one of six formats or as a stream of events.
 func (x *request) postTranscriptions() error {
+	return x.transcribe("audio.transcriptions", transcriptions.Decode)
+}
+
+// postTranslations serves POST /v1/audio/translations, whole in one of five formats.
+func (x *request) postTranslations() error {
+	return x.transcribe("audio.translations", transcriptions.DecodeTranslation)
+}
+
+// transcribe answers with the text of a recording, by the style api.
+func (x *request) transcribe(api string, decode func(*wire.Form) (*completion.Request, error)) error {
 	if err := x.hasCredit(""); err != nil {
 		return err
 	}
@@ -27,7 +38,7 @@ func (x *request) postTranscriptions() error {
 	if err != nil {
 		return err
 	}
-	req, err := transcriptions.Decode(form)
+	req, err := decode(form)
 	if err != nil {
 		return err
 	}
@@ -35,7 +46,7 @@ func (x *request) postTranscriptions() error {
 		return err
 	}
 	t := req.Task.(*task.Transcription)
-	call := x.newCall(req, "audio.transcriptions", textOf(t.Prompt))
+	call := x.newCall(req, api, textOf(t.Prompt))
 	if req.Stream {
 		return x.performStream(call, httpserver.ErrorObject, func(w *frameWriter) frames { return transcriptions.NewStream(w, t) })
 	}

@@ -87,6 +87,7 @@ type Transcription struct {
 	SpeakerNames []string // of the references, in the same order
 	SpeakerRefs  []string // data URLs
 	Extra        []Field  // fields without a place in the canonical form, in the client's order
+	Translate    bool     // the text is wanted in English, whatever is spoken
 }
 
 // File is bytes that may be read by several at a time and more than once. It outlives every attempt of its call.

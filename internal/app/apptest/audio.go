@@ -42,6 +42,9 @@ var Listeners = []listener{
 	{Name: "hear-yandex", Dialect: "yandex", Base: "/yandex", Model: "general", slug: "general", words: true, letters: true, notice: true},
 }
 
+// Translates reports whether the provider writes down in English what is said in another language.
+func (l *listener) Translates() bool { return strings.HasPrefix(l.Model, "whisper") }
+
 func (l *listener) At(fault string) string {
 	if fault == "" {
 		return l.Name + "/" + l.slug

@@ -141,7 +141,7 @@ func StartWitness(t *testing.T, change ...func(*Setup)) *witness {
 
 // OutletsOf returns all routes that call models, each with a model of every dialect that serves it.
 func OutletsOf(videos []string) []Outlet {
-	var chats, embeds, judges, ranks, images, edits, hears []string
+	var chats, embeds, judges, ranks, images, edits, hears, translates []string
 	for _, d := range append(slices.Clone(Dialects), variants...) {
 		chats = append(chats, d.Name+"/chat")
 	}
@@ -162,6 +162,9 @@ func OutletsOf(videos []string) []Outlet {
 	}
 	for i := range Listeners {
 		hears = append(hears, Listeners[i].At(""))
+		if Listeners[i].Translates() {
+			translates = append(translates, Listeners[i].At(""))
+		}
 	}
 	voices, says := map[string]string{}, []string(nil)
 	for i := range Speakers {
@@ -179,6 +182,8 @@ func OutletsOf(videos []string) []Outlet {
 		{Route: "/v1beta/models/{vendor}/{model}:batchEmbedContents", Models: embeds, Fields: map[string]any{"requests": []any{map[string]any{"content": contents[0]}}}},
 		{Route: "/v1/chat/completions", Models: chats, Fields: map[string]any{"messages": said}},
 		{Route: "/v1/responses", Models: chats, Fields: map[string]any{"input": "Over the weir"}},
+		{Route: "/v1/responses/compact", Models: chats, Fields: map[string]any{"input": "Over the weir"}},
+		{Route: "/v1/completions", Models: chats, Fields: map[string]any{"prompt": "Over the weir"}},
 		{Route: "/v1/responses/input_tokens", Models: chats, Fields: map[string]any{"input": "Over the weir"}},
 		{Route: "/v1/messages", Models: chats, Fields: map[string]any{"messages": said, "max_tokens": 64}},
 		{Route: "/v1/messages/count_tokens", Models: chats, Fields: map[string]any{"messages": said}},
@@ -189,6 +194,8 @@ func OutletsOf(videos []string) []Outlet {
 		{Route: "/v1/images/generations", Models: images, Fields: map[string]any{"prompt": "A weir"}},
 		{Route: "/v1/images/edits", Models: edits, Fields: map[string]any{"prompt": "A weir", "images": []any{map[string]any{"image_url": png}}}},
 		{Route: "/v1/images/edits", Models: edits, form: FormFields("prompt", "A weir", "image", png)},
+		{Route: "/v1/images/variations", Models: edits, form: FormFields("image", png)},
+		{Route: "/v1/audio/translations", Models: translates, form: []Part{{"file", "speech.wav", string(Wave(10 * time.Second))}}},
 		{Route: "/v1/audio/transcriptions", Models: hears, form: []Part{{"file", "speech.wav", string(Wave(10 * time.Second))}}},
 		{Route: "/v1/audio/speech", Models: says, Fields: map[string]any{"input": SpokenText}, voices: voices},
 		{Route: "/v1/videos", Models: videos, Fields: map[string]any{"prompt": "A weir"}},

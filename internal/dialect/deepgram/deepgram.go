@@ -59,6 +59,8 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	switch {
 	case !ok:
 		return dialect.NotServed(ep)
+	case t.Translate:
+		return dialect.NoTranslation(ep)
 	case t.Logprobs:
 		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not return log probabilities."))
 	case len(t.SpeakerRefs) > 0:

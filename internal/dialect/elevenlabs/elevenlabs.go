@@ -31,6 +31,9 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Transcription:
+		if t.Translate {
+			return dialect.NoTranslation(ep)
+		}
 		return transcribe(ask, ep, t)
 	case *task.Speech:
 		return speak(ask, ep, t)

@@ -91,7 +91,7 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 	if t.Logprobs {
 		field("include[]", "logprobs")
 	}
-	if upstreamFormat(t) == verboseJSON {
+	if upstreamFormat(t) == verboseJSON && !t.Translate {
 		if t.Words {
 			field("timestamp_granularities[]", "word")
 		}
@@ -111,6 +111,9 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 		}
 	}
 	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the name shows the format; the provider does not get the client's file name
+	if t.Translate {
+		return f.Call("/audio/translations")
+	}
 	return f.Call("/audio/transcriptions")
 }
 

@@ -35,6 +35,9 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	case *task.Embedding:
 		return embedding(ask, ep, t)
 	case *task.Transcription:
+		if t.Translate {
+			return dialect.NoTranslation(ep)
+		}
 		return transcribe(ask, ep, t)
 	case *task.Image:
 		return art(ask, ep, t)

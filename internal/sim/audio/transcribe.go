@@ -42,6 +42,9 @@ var transcribers = map[string]*transcriber{
 
 var groqTranscribers = map[string]*transcriber{"whisper": groqWhisper, "whisper-large-v3": groqWhisper, "whisper-large-v3-turbo": groqWhisper}
 
+// translators are the models that translate: Whisper alone.
+var translators = map[string]*transcriber{"whisper": whisper, "whisper-1": whisper}
+
 const maxUpload = 26_214_400
 
 // transcriptionsWire is that of OpenAI, and of Groq, which has other words.
@@ -74,9 +77,19 @@ type transcription struct {
 	prompt     string
 	speakers   []string
 	recognized *transcript
+	translate  bool
 }
 
 func (s *Wires) transcriptions(on *kit.Wire, models map[string]*transcriber) http.HandlerFunc {
+	return s.writeDown(on, models, false)
+}
+
+// translations writes down in English.
+func (s *Wires) translations(on *kit.Wire, models map[string]*transcriber) http.HandlerFunc {
+	return s.writeDown(on, models, true)
+}
+
+func (s *Wires) writeDown(on *kit.Wire, models map[string]*transcriber, translate bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		noForm := kit.Refusal{Status: 400, Kind: "invalid_request_error", Message: "Could not parse multipart form"}
@@ -85,7 +98,7 @@ func (s *Wires) transcriptions(on *kit.Wire, models map[string]*transcriber) htt
 			if !ok {
 				return &noForm
 			}
-			t := &transcription{Checker: kit.NewChecker(on.Phrases), on: on, form: f}
+			t := &transcription{Checker: kit.NewChecker(on.Phrases), on: on, form: f, translate: translate}
 			if t.read(models); t.Fault != nil {
 				return t.Fault
 			}
@@ -100,9 +113,16 @@ var transcriptionFields = []string{
 	"known_speaker_names", "known_speaker_references",
 }
 
+// translationFields are those of a form for a translation.
+var translationFields = []string{"model", "prompt", "response_format", "temperature"}
+
 func (t *transcription) read(models map[string]*transcriber) {
+	fields := transcriptionFields
+	if t.translate {
+		fields = translationFields
+	}
 	for _, name := range t.form.names {
-		if !slices.Contains(transcriptionFields, name) {
+		if !slices.Contains(fields, name) {
 			t.Unknown(name)
 		}
 	}
@@ -246,7 +266,11 @@ func (t *transcription) file() {
 		t.Refuse("", "", "audio duration "+string(kit.AppendNumber(nil, n))+" seconds is longer than "+string(kit.AppendNumber(nil, t.model.maxSeconds))+" seconds which is the maximum for this model")
 	}
 	if markedInside(&t.Checker, u.data); t.Fault == nil {
-		t.recognized = recognize(u.data, t.form.get("language"), &t.Request.Knobs)
+		language := t.form.get("language")
+		if t.translate {
+			language = "en"
+		}
+		t.recognized = recognize(u.data, language, &t.Request.Knobs)
 	}
 }
 
@@ -303,7 +327,11 @@ func subtitles(head string, h *transcript, point string, numbered bool) []byte {
 // verbose is Whisper's answer with all members.
 func (t *transcription) verbose() []byte {
 	h := t.recognized
-	dst := kit.AppendText([]byte(`{"task":"transcribe","language":`), h.name)
+	word := "transcribe"
+	if t.translate {
+		word = "translate"
+	}
+	dst := kit.AppendText([]byte(`{"task":"`+word+`","language":`), h.name)
 	dst = kit.AppendText(append(kit.AppendNumber(append(dst, `,"duration":`...), h.seconds), `,"text":`...), h.text)
 	if t.words {
 		dst = kit.AppendArray(append(dst, `,"words":`...), h.words(), func(dst []byte, _ int, w timedWord) []byte {

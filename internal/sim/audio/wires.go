@@ -19,6 +19,8 @@ func (s *Wires) Reset() { s.recognized.reset() }
 func (s *Wires) Mount(m *kit.Routes) {
 	m.Add(transcriptionsWire, "POST", "/v1/audio/transcriptions", s.transcriptions(transcriptionsWire, transcribers))
 	m.Add(groqWire, "POST", "/groq/openai/v1/audio/transcriptions", s.transcriptions(groqWire, groqTranscribers))
+	m.Add(transcriptionsWire, "POST", "/v1/audio/translations", s.translations(transcriptionsWire, translators))
+	m.Add(groqWire, "POST", "/groq/openai/v1/audio/translations", s.translations(groqWire, groqTranscribers))
 	m.Add(deepgramWire, "POST", "/deepgram/v1/listen", s.listen)
 	m.Add(elevenWire, "POST", "/elevenlabs/v1/speech-to-text", s.scribe)
 	m.Add(elevenWire, "POST", "/elevenlabs/v1/text-to-speech/{voice}", s.elevenSpeak)

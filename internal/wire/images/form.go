@@ -25,6 +25,38 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 	return d.finish()
 }
 
+// variationPrompt is what a model is asked that has no route of its own for variations: an edit that changes nothing in particular.
+const variationPrompt = "Make a variation of this image: the same subject, style and composition, with other details."
+
+// DecodeVariation reads a request for variations of an image, which is a form: image once, and the fields of an edit but prompt and mask. It
+// fails like Decode.
+func DecodeVariation(body []byte, boundary string) (*completion.Request, error) {
+	var files formFiles
+	object, err := (&wire.ObjectForm{Op: op, Numbers: numbers, Flags: flags, Objects: objects, Media: files.take}).Read(body, boundary)
+	if err != nil {
+		return nil, err
+	}
+	d := newDecoder(wire.NewRequest(object, op, ""), true)
+	d.task.References = files.images
+	d.prompt, d.task.Prompt = true, variationPrompt
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		if name := string(name); name == "prompt" || name == "stream" {
+			d.Skip()
+			d.FailAt(fault.Invalid, name, "A variation has no %s. Leave it out, or send the form to /v1/images/edits.", name)
+			continue
+		}
+		d.field(string(name))
+	}
+	switch {
+	case files.mask != "":
+		d.FailAt(fault.Invalid, "mask", "A variation has no mask. Leave it out, or send the form to /v1/images/edits.")
+	case len(files.images) > 1:
+		d.FailAt(fault.Invalid, "image", "A variation is of one image, and the form has %d.", len(files.images))
+	}
+	return d.finish()
+}
+
 // numbers, flags and objects are the fields that are not strings in JSON.
 var (
 	numbers = map[string]bool{"n": true, "num_images": true, "num_outputs": true, "num_images_per_prompt": true, "batch_size": true, "number_of_images": true,

@@ -143,7 +143,11 @@ func (x *Whole) document(all *task.Transcript, receipt *relay.Receipt) []byte {
 	b := make([]byte, 0, 512+len(all.Text)*2)
 	b = append(b, '{')
 	if x.t.Response != formatJSON {
-		b = append(b, `"task":"transcribe",`...)
+		word := "transcribe"
+		if x.t.Translate {
+			word = "translate"
+		}
+		b = append(append(append(b, `"task":"`...), word...), `",`...)
 	}
 	switch {
 	case x.t.Response == formatVerbose:

@@ -85,6 +85,31 @@ func Decode(f *wire.Form) (*completion.Request, error) {
 	return d.req, nil
 }
 
+// onlySpoken are the fields of a transcription that a translation does not have: its language is English, and it is neither streamed nor timed by words.
+var onlySpoken = []string{"language", "stream", "chunking_strategy", "include", "timestamp_granularities", "known_speaker_names", "known_speaker_references"}
+
+// DecodeTranslation makes a request for a recording in English from a form. It fails as Decode does.
+func DecodeTranslation(f *wire.Form) (*completion.Request, error) {
+	for i := range f.Fields {
+		if name := strings.TrimSuffix(f.Fields[i].Name, "[]"); slices.Contains(onlySpoken, name) && !(name == "stream" && strings.EqualFold(f.Fields[i].Value, "false")) {
+			return nil, fault.Field(op, name, "A translation has no %s. Leave it out, or send the form to /v1/audio/transcriptions.", name)
+		}
+	}
+	req, err := Decode(f)
+	if err != nil {
+		return nil, err
+	}
+	t := req.Task.(*task.Transcription)
+	if t.Response == formatDiarized {
+		return nil, fault.Field(op, "response_format", "response_format of a translation must be one of json, text, srt, verbose_json, vtt.")
+	}
+	if _, name, _ := strings.Cut(req.Models[0], "/"); strings.HasPrefix(name, "gpt-4o-") {
+		return nil, fault.Field(op, "model", "The model %s does not translate. Name a Whisper model, such as openai/whisper-1.", req.Models[0])
+	}
+	t.Translate = true
+	return req, nil
+}
+
 func (d *decoder) fail(field, format string, args ...any) {
 	if d.err == nil {
 		d.err = fault.Field(op, field, format, args...)
