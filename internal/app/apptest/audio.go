@@ -131,14 +131,21 @@ func (a *Account) Transcribe(t *testing.T, model string, more ...string) *Answer
 	return a.SendForm(t, nil, append(FormFields(append([]string{"model", model}, more...)...), Part{"file", "speech.wav", string(Wave(10 * time.Second))})...)
 }
 
+// SendForm sends a form to the route of transcriptions.
 func (a *Account) SendForm(t *testing.T, header map[string]string, parts ...Part) *Answer {
+	t.Helper()
+	return a.SendFormTo(t, "/v1/audio/transcriptions", header, parts...)
+}
+
+// SendFormTo sends a form to any route.
+func (a *Account) SendFormTo(t *testing.T, path string, header map[string]string, parts ...Part) *Answer {
 	t.Helper()
 	body, contentType := form(t, parts...)
 	all := map[string]string{"Content-Type": contentType}
 	for k, v := range header {
 		all[k] = v
 	}
-	return a.Send(t, http.MethodPost, "/v1/audio/transcriptions", body, all)
+	return a.Send(t, http.MethodPost, path, body, all)
 }
 
 type transcript struct {

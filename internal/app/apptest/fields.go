@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -205,6 +206,16 @@ func OutletsOf(videos []string) []Outlet {
 
 // tinyPNG is an image of one pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+// PNG is that image as a file.
+func PNG(t *testing.T) string {
+	t.Helper()
+	b, err := base64.StdEncoding.DecodeString(tinyPNG)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
 
 // WithDefaults makes a user and a key with default preferences.
 func (gw *Gateway) WithDefaults(t *testing.T, ofKey, ofAccount string) *Account {

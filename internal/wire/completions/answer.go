@@ -68,15 +68,15 @@ func (x *Writer) frames(b []byte) {
 			x.buf = append(x.buf, frame...)
 			continue
 		}
-		if doc, tells := x.text(data, "delta"); tells {
+		if doc, shows := x.text(data, "delta"); shows {
 			x.buf = append(append(append(x.buf, dataPrefix...), doc...), "\n\n"...)
 		}
 	}
 }
 
-// text is a document of the chat style, whose choices have their content in the member inner, in this style. tells reports whether the client
+// text is a document of the chat style, whose choices have their content in the member inner, in this style. shows reports whether the client
 // learns anything by it.
-func (x *Writer) text(doc []byte, inner string) (out []byte, tells bool) {
+func (x *Writer) text(doc []byte, inner string) (out []byte, shows bool) {
 	w := rawjson.Writer{B: make([]byte, 0, len(doc))}
 	w.Object()
 	for m := rawjson.MembersOf(doc); m.Next(); {
@@ -88,23 +88,23 @@ func (x *Writer) text(doc []byte, inner string) (out []byte, tells bool) {
 			w.Name(name).Array()
 			for e := rawjson.ElementsOf(m.Value); e.Next(); {
 				some = true
-				tells = x.choice(&w, e.Value, inner) || tells
+				shows = x.choice(&w, e.Value, inner) || shows
 			}
 			w.EndArray()
-			tells = tells || !some // of the usage
+			shows = shows || !some // of the usage
 		case "usage", "error":
-			tells = tells || !rawjson.IsNull(m.Value)
+			shows = shows || !rawjson.IsNull(m.Value)
 			w.Member(doc[m.Start:m.End])
 		default:
 			w.Member(doc[m.Start:m.End])
 		}
 	}
 	w.EndObject()
-	return w.B, tells
+	return w.B, shows
 }
 
 // choice writes a choice as a text.
-func (x *Writer) choice(w *rawjson.Writer, v []byte, inner string) (tells bool) {
+func (x *Writer) choice(w *rawjson.Writer, v []byte, inner string) (shows bool) {
 	index, _ := rawjson.Int(rawjson.Find(v, "index"))
 	c := x.choices[index]
 	if c == nil {
@@ -135,15 +135,15 @@ func (x *Writer) choice(w *rawjson.Writer, v []byte, inner string) (tells bool) 
 	for _, name := range [...]string{"native_finish_reason", "error"} {
 		if more := rawjson.Find(v, name); !rawjson.IsNull(more) {
 			w.Name(name).Raw(more)
-			tells = tells || name == "error"
+			shows = shows || name == "error"
 		}
 	}
 	if reasoning := rawjson.Find(said, "reasoning"); !rawjson.IsNull(reasoning) {
 		w.Name("reasoning").Raw(reasoning)
-		tells = true
+		shows = true
 	}
 	w.EndObject()
-	return tells || shown != "" || !rawjson.IsNull(finish)
+	return shows || shown != "" || !rawjson.IsNull(finish)
 }
 
 // logprobs writes the probabilities of tokens as four lists, or null.
