@@ -15,6 +15,7 @@ type Record struct {
 	RequestID  string
 	ClientID   string // the client's own X-Request-Id
 	Trace      string // of a traced call, in hex
+	Socket     string // request id of the WebSocket through which it came, "" none
 	Generation string
 	User       string
 	Key        string // id of the key, never the key
@@ -55,6 +56,7 @@ func (r *Record) append(b []byte) []byte {
 	b = text(b, "generation_id", r.Generation)
 	b = text(b, "client_request_id", r.ClientID)
 	b = text(b, "trace_id", r.Trace)
+	b = text(b, "socket_id", r.Socket)
 	b = text(b, "user_id", r.User)
 	b = text(b, "key_id", r.Key)
 	b = text(b, "method", r.Method)

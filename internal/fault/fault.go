@@ -33,6 +33,8 @@ const (
 	NoEndpoints
 	MethodNotAllowed
 	UpgradeRefused
+	SocketBusy
+	SocketEnds
 	RequestTimeout
 	PayloadTooLarge
 	HeaderTooLarge
@@ -78,6 +80,8 @@ var words = [kinds]string{
 	NoEndpoints:          "no_endpoints",
 	MethodNotAllowed:     "method_not_allowed",
 	UpgradeRefused:       "upgrade_refused",
+	SocketBusy:           "response_in_progress",
+	SocketEnds:           "websocket_connection_limit_reached",
 	RequestTimeout:       "request_timeout",
 	PayloadTooLarge:      "payload_too_large",
 	HeaderTooLarge:       "header_too_large",

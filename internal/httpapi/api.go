@@ -136,6 +136,11 @@ type API struct {
 
 	pageRoute, fileRoute *Route // of what Pages answer
 
+	socketRoute *Route
+	sockets     *limit.Count // open, by user
+	openSockets atomic.Int64
+	socketBytes *limit.Budget // what they keep of their responses
+
 	draining atomic.Bool
 }
 
@@ -169,6 +174,8 @@ func New(d Deps, c Config) *API {
 	}
 	a.pageRoute = &Route{Method: http.MethodGet, Pattern: "/{page}", access: public, metrics: d.Metrics.route("GET page")}
 	a.fileRoute = &Route{Method: http.MethodGet, Pattern: "/{file}", access: unlimited, metrics: d.Metrics.route("GET file")}
+	a.socketRoute = &Route{Method: http.MethodGet, Pattern: responsesPath, access: inference, metrics: d.Metrics.route("GET " + responsesPath)}
+	a.sockets, a.socketBytes = limit.NewCount(), limit.NewBudget(c.BodyBudget/socketShare, quota.Share(c.BodyBudget/socketShare, c.MaxUserShare, 1))
 	d.Metrics.watch(a)
 	return a
 }
@@ -227,7 +234,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: geminiRoot + "/models", access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModels},
 		{Method: "GET", Pattern: geminiModel, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
 		{Method: "GET", Pattern: geminiBare, access: public, envelope: geminiEnvelope, handle: (*request).getGeminiModel},
-		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*request).postResponses},
+		{Method: "POST", Pattern: responsesPath, access: inference, body: textBody, handle: (*request).postResponses},
 		{Method: "POST", Pattern: "/v1/responses/compact", access: inference, body: textBody, handle: (*request).postCompact},
 		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*request).countInput},
 		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, private: true, handle: (*request).getResponse},
@@ -301,7 +308,10 @@ func (a *API) newRequest(w http.ResponseWriter, r *http.Request, table *routeTab
 }
 
 func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) {
-	x := a.newRequest(w, r, table)
+	a.newRequest(w, r, table).answer()
+}
+
+func (x *request) answer() {
 	x.begin()
 	defer x.finish() // also when the answer must be cut by a panic that net/http recovers
 	defer func() {
@@ -335,7 +345,10 @@ func (x *request) serve() error {
 		}
 		return x.preflight()
 	}
-	if wantsSocket(x.r) {
+	if httpserver.IsSocket(x.r) {
+		if x.servesSocket() {
+			return x.openSocket()
+		}
 		if err := x.admitStray(); err != nil {
 			return err
 		}
@@ -384,11 +397,6 @@ func (x *request) serve() error {
 func (x *request) concealed(route *Route) bool {
 	inner := route != nil && route.inner() || route == nil && strings.HasPrefix(x.r.URL.Path, "/api/admin/")
 	return inner && x.table == x.api.table && !x.api.cfg.AdminAPI && x.sessionToken() == ""
-}
-
-// wantsSocket reports whether a client asks to go on with a WebSocket on this connection.
-func wantsSocket(r *http.Request) bool {
-	return r.Method == http.MethodGet && r.ProtoMajor == 1 && strings.EqualFold(r.Header.Get("Upgrade"), "websocket")
 }
 
 // refuseSocket says with the one status on which clients fall back to HTTP at once that there are no sockets. On others, 405 among them, Codex tries

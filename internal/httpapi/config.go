@@ -30,6 +30,7 @@ type Limits struct {
 	AnonymousBurst      int   `constant:"anonymous_burst"`      // and so many at once
 	MaxUserShare        int64 `yaml:"max_user_share"`           // percent of MaxInFlight, BodyBudget, MaxUploads and SpoolBudget that one user may take; 0: all of it
 	MaxStreamsByKey     int64 `yaml:"max_streams_per_key"`      // streams of one key at one time; 0: no limit
+	MaxSocketsByUser    int64 `yaml:"max_sockets_per_user"`     // open WebSockets of a user; 0: no limit
 	MaxEvents           int64 `constant:"max_event_streams"`    // streams of events at one time
 	MaxEventsByUser     int64 `constant:"max_event_streams_per_user"`
 	HeapPercent         int64 `constant:"heap_percent"` // of Config.MemoryLimit
@@ -51,6 +52,7 @@ type Config struct {
 	PublicURL        string   `yaml:"public_url"`         // how clients reach the gateway, without a slash at its end; "": by the request's connection
 	TruncateAddr     bool     `yaml:"truncate_addresses"` // log client addresses without their last part
 	CORS             bool     `yaml:"cors"`               // pages of other origins may call the API from a browser
+	WebSockets       bool     `yaml:"websockets"`         // clients may send requests of the responses style through a WebSocket
 	Betas            []string `yaml:"betas"`              // features of the messages style that are let through beside those that are known: "feature", or "feature=member,tools[].member"
 	AdminAPI         bool     `yaml:"admin_api"`          // administrators reach their routes on the public listener, too
 	ModerationVendor string   `yaml:"moderation_vendor"`  // whose a moderation model is that is named without a vendor
@@ -60,8 +62,9 @@ type Config struct {
 	MemoryLimit int64       // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
 	TLS         *tls.Config // of listeners; nil: no encryption
 
-	KeyTestsPerMinute int64 // of provider keys, of a user
-	HostedCalls       int64 // calls of each tool that the provider runs, that count for the rates of a key until a call without a bound of its own has ended
+	KeyTestsPerMinute int64         // of provider keys, of a user
+	SocketLife        time.Duration // how long a WebSocket may be open
+	HostedCalls       int64         // calls of each tool that the provider runs, that count for the rates of a key until a call without a bound of its own has ended
 
 	KeyRates  apikey.Rates // allowances of keys without their own; zero fields are no limit
 	UserRates apikey.Rates // of all keys of a user together; see quota.Config
@@ -82,11 +85,11 @@ func Default() Config {
 			MaxBody: 32 << 20, MaxManagementBody: 1 << 20, BodyBudget: 256 << 20, MaxInFlight: 4096,
 			SpoolLimits: httpserver.DefaultSpool(), ConnectionLimits: served.ConnectionLimits,
 			FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
-			MaxUserShare: 50, MaxStreamsByKey: 1000, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
+			MaxUserShare: 50, MaxStreamsByKey: 1000, MaxSocketsByUser: 1000, MaxEvents: 1000, MaxEventsByUser: 10, HeapPercent: 85,
 		},
 		Timeouts: served.Timeouts,
 		Streams:  Streams{KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second, WriteStall: served.WriteStall},
-		CORS:     true, ModerationVendor: "openai",
+		CORS:     true, WebSockets: true, SocketLife: time.Hour, ModerationVendor: "openai",
 		MaxFile: batch.Default(nil).MaxFileBytes, KeyTestsPerMinute: 5,
 		FreeRates: quota.Free{PerMinute: 20, PerDay: 50, PaidPerDay: 1000},
 	}

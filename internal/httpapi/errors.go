@@ -3,11 +3,13 @@ package httpapi
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"strconv"
 	"strings"
 
 	"weir/internal/fault"
 	"weir/internal/httpserver"
+	"weir/internal/rawjson"
 	"weir/internal/redact"
 )
 
@@ -37,6 +39,8 @@ var outcomes = map[fault.Kind]outcome{
 	fault.NoEndpoints:          {"not_found_error", "server_error"},
 	fault.MethodNotAllowed:     {"invalid_request_error", "invalid_prompt"},
 	fault.UpgradeRefused:       {"invalid_request_error", "invalid_prompt"},
+	fault.SocketBusy:           {"invalid_request_error", "invalid_prompt"},
+	fault.SocketEnds:           {"invalid_request_error", "invalid_prompt"},
 	fault.RequestTimeout:       {"timeout_error", "invalid_prompt"},
 	fault.PayloadTooLarge:      {"request_too_large", "invalid_prompt"},
 	fault.HeaderTooLarge:       {"invalid_request_error", "invalid_prompt"},
@@ -78,6 +82,41 @@ func ResponsesFailure(e *fault.Error, _ string) []byte {
 	o.text("message", httpserver.Sentence(e, httpserver.FieldName(e.Param)))
 	o.EndObject()
 	o.text("error_type", e.Kind.String())
+	o.EndObject()
+	return redact.Redact(o.B)
+}
+
+// socketError is the message of a WebSocket for a fault: {"type":"error","status","error":{"type","code","message","param","metadata"},"headers"}.
+func socketError(e *fault.Error, requestID, stream string) []byte {
+	status, kind := httpserver.Status(e), "invalid_request_error"
+	switch {
+	case status >= http.StatusInternalServerError:
+		kind = "server_error"
+	case status == http.StatusTooManyRequests:
+		kind = "rate_limit_error"
+	}
+	o := newObject(384)
+	o.Object()
+	o.text("type", "error")
+	o.integer("status", int64(status))
+	if stream != "" {
+		o.text("stream_id", stream)
+	}
+	o.Name("error").Object()
+	o.text("type", kind)
+	o.text("code", e.Kind.String())
+	o.text("message", httpserver.Sentence(e, httpserver.FieldName(e.Param)))
+	o.textOrNull("param", e.Param)
+	o.raw("metadata", string(rawjson.Find(httpserver.ErrorObject(e, requestID), "metadata")))
+	o.EndObject()
+	o.Name("headers").Object() // as an answer over HTTP would have them
+	if requestID != "" {
+		o.text("x-request-id", requestID)
+	}
+	if s := httpserver.RetryAfter(e); s > 0 {
+		o.text("retry-after", strconv.FormatInt(s, 10))
+	}
+	o.EndObject()
 	o.EndObject()
 	return redact.Redact(o.B)
 }
@@ -144,6 +183,8 @@ func (x *request) writeError(e *fault.Error) {
 	status := httpserver.Status(e)
 	var body []byte
 	switch envelope := x.envelope(); {
+	case x.turn != nil:
+		body = socketError(e, x.id, x.turn.frame.Stream)
 	case envelope == messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	case envelope == geminiEnvelope:

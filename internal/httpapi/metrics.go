@@ -129,6 +129,8 @@ func (m *Metrics) watch(a *API) {
 	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { _, bytes := a.disk.Used(); return float64(bytes) })
 	gauge("weir_uploads", "Uploads in progress.", func() float64 { uploads, _ := a.disk.Used(); return float64(uploads) })
 	gauge("weir_calls_in_flight", "Inference requests being answered.", func() float64 { return float64(a.quotas.InFlight()) })
+	gauge("weir_websockets", "WebSockets of clients that are open.", func() float64 { return float64(a.openSockets.Load()) })
+	gauge("weir_websocket_bytes", "Bytes of responses that WebSockets keep, so that the next may continue from them.", func() float64 { return float64(a.socketBytes.Used()) })
 	gauge("weir_event_streams", "Streams of events that pages follow.", func() float64 {
 		if a.Events == nil {
 			return 0

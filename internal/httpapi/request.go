@@ -55,6 +55,7 @@ type request struct {
 	preset        string // that the request uses, "" none
 	presetVersion int64
 
+	turn      *turn       // the message of a WebSocket that it came in; nil: none
 	part      *batch.Call // request of a batch, made by this node; nil: none
 	call      *relay.Call // of part; nil before the relay has it
 	memory    memory
@@ -265,6 +266,9 @@ func (x *request) logRecord(status int, took time.Duration) accesslog.Record {
 		r.ClientID = ids[0]
 	}
 	r.Trace = traceID(x.trace)
+	if x.turn != nil {
+		r.Socket = x.turn.s.id
+	}
 	if x.route != nil {
 		r.Route = x.route.Pattern
 	}

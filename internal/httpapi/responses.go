@@ -49,12 +49,23 @@ func (x *request) postResponses() error {
 	if err != nil {
 		return err
 	}
+	if x.turn != nil {
+		if err := x.turn.open(body); err != nil {
+			return err
+		}
+	}
 	if body, err = x.withPreset(body, responses.WithPreset); err != nil {
 		return err
 	}
 	req, err := x.decodeResponses(body)
 	if err != nil {
 		return err
+	}
+	if x.turn != nil {
+		req.Stream, req.Background = true, false
+		if x.turn.frame.Warm {
+			return x.warmUp(req)
+		}
 	}
 	if req.Background && !req.Stream { // it outlives this request, whose body's memory serves others then
 		if req, err = x.decodeResponses(bytes.Clone(req.Body)); err != nil {
@@ -160,7 +171,7 @@ func (x *request) decodeResponses(body []byte) (*responses.Request, error) {
 		}
 	}
 	if req.Previous != "" {
-		before, err := x.before(req.Previous)
+		before, err := x.continues(req.Previous)
 		if err != nil {
 			return nil, err
 		}
@@ -284,7 +295,27 @@ func (x *request) chargeStored(list ...history.Response) error {
 	return x.memory.Charge(int64(n))
 }
 
-// before is the conversation that a response ends, as a list of items.
+// continues is the conversation that the request goes on with, as a list of items.
+func (x *request) continues(id string) ([]byte, error) {
+	t := x.turn
+	if t == nil {
+		return x.before(id)
+	}
+	t.previous, t.parent = id, t.s.kept.find(id)
+	if t.parent == nil {
+		return x.before(id)
+	}
+	lists, n := t.parent.items(), 0
+	for _, list := range lists {
+		n += len(list)
+	}
+	if err := x.memory.Charge(int64(n)); err != nil {
+		return nil, err
+	}
+	return responses.Join(lists...), nil
+}
+
+// before is the conversation that a stored response ends, as a list of items.
 func (x *request) before(id string) ([]byte, error) {
 	chain, err := x.api.History.Chain(x.context(), x.caller.User, id)
 	if err != nil {
@@ -316,7 +347,7 @@ func (x *request) newReply(req *responses.Request) *reply {
 	o := responses.Options{
 		ID: responses.CallID(x.generation), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
 	}
-	if req.Store {
+	if req.Store || x.turn != nil {
 		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
 		if days := x.storing().Days; days > 0 {
 			r.kept.ExpiresAt = x.at.AddDate(0, 0, int(days))
@@ -325,6 +356,10 @@ func (x *request) newReply(req *responses.Request) *reply {
 	}
 	if req.Compact {
 		o.Seal = x.sealing
+	}
+	if x.turn != nil {
+		r.call.Parameters = throughSocket(r.call.Parameters)
+		o.Keep = r.keepTurn
 	}
 	r.options = responses.OptionsOf(req, o)
 	return r
@@ -343,6 +378,19 @@ func (r *reply) keep(k responses.Kept) {
 	}
 	kept := r.kept.With(a)
 	r.x.api.History.Keep(&kept)
+}
+
+// keepTurn keeps an answer for the next message of its socket, and stores it where that is asked for.
+func (r *reply) keepTurn(k responses.Kept) {
+	t, input := r.x.turn, r.kept.Input
+	if r.req.Store {
+		if t.parent != nil && !t.parent.stored { // the conversation so far is stored nowhere else
+			before := responses.Join(append(t.parent.items(), input)...)
+			r.kept.Parent, r.kept.Input = "", before[1:len(before)-1]
+		}
+		r.keep(k)
+	}
+	t.keep(r.options.ID, r.req, input, k.Output)
 }
 
 // failed is the response object of a response in the background that came to no answer.

@@ -21,11 +21,18 @@ type Body struct {
 	buffer   *buffer
 	came     int64 // bytes of it, as they were sent
 	done     bool  // it was read to its end, or is not to be read
+	message  bool  // of a socket, where others read what is left of it
 }
 
 // Open makes the body of a request whose answer is w.
 func (b *Body) Open(w http.ResponseWriter, r *http.Request, t *Timeouts, m Memory) {
 	*b = Body{w: w, r: r, timeouts: t, memory: m, done: r.ContentLength == 0}
+}
+
+// OpenMessage makes the body of a request that came as a message of a WebSocket.
+func (b *Body) OpenMessage(w http.ResponseWriter, r *http.Request, t *Timeouts, m Memory) {
+	b.Open(w, r, t, m)
+	b.message = true
 }
 
 // Came is how many bytes of it were read from the connection.
@@ -272,7 +279,7 @@ const (
 // Leave lets net/http read a small body that is not needed, so that a client can reuse its connection at once. What has not
 // arrived within restGrace ends it.
 func (b *Body) Leave() {
-	if b.done || b.r.ContentLength <= 0 || b.r.ContentLength > restBytes {
+	if b.done || b.message || b.r.ContentLength <= 0 || b.r.ContentLength > restBytes {
 		return
 	}
 	b.done = b.stopReading(restGrace)
@@ -284,7 +291,7 @@ const refuseGrace = 100 * time.Millisecond
 // Refuse makes sure that an answer given without reading the body ends the connection, also when the client sends slowly: net/http reads on a
 // little after the handler, and waits for it. The connection lingers then, so that the answer is read.
 func (b *Body) Refuse() {
-	if b.done {
+	if b.done || b.message {
 		return
 	}
 	b.done = true

@@ -37,6 +37,8 @@ var statuses = map[fault.Kind]int{
 	fault.NoEndpoints:          404,
 	fault.MethodNotAllowed:     405,
 	fault.UpgradeRefused:       426,
+	fault.SocketBusy:           409,
+	fault.SocketEnds:           400,
 	fault.RequestTimeout:       408,
 	fault.PayloadTooLarge:      413,
 	fault.HeaderTooLarge:       431,

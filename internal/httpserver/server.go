@@ -33,6 +33,7 @@ type Server struct {
 	deps     Deps
 	cfg      Config
 	http     *http.Server
+	base     context.Context // of all requests
 	cancel   context.CancelCauseFunc
 	draining atomic.Bool
 	away     turnedAway
@@ -41,6 +42,8 @@ type Server struct {
 	listeners []net.Listener         // as Serve was given them
 	waiting   map[net.Conn]time.Time // connections since they were taken, which may not have sent a request yet
 	serving   sync.WaitGroup         // calls of Serve
+	sockets   map[*Socket]struct{}
+	leaving   bool // sockets are closed as soon as they are idle
 }
 
 // Listen listens on a TCP address in a way that Drain can end without losing connections: Multipath TCP, which Go would try, has no filter.
@@ -53,12 +56,13 @@ func Listen(address string) (net.Listener, error) {
 // New makes a server.
 func New(d Deps, c Config) *Server {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	s := &Server{deps: d, cfg: c, cancel: cancel, waiting: map[net.Conn]time.Time{}}
+	s := &Server{deps: d, cfg: c, cancel: cancel, waiting: map[net.Conn]time.Time{}, sockets: map[*Socket]struct{}{}}
+	s.base = context.WithValue(ctx, serverKey{}, s)
 	// WriteTimeout counts from the request's head; handlers that write later move it ahead. Without it a client that takes no byte of a short
 	// answer would hold its connection for ever.
 	s.http = &http.Server{
 		Handler: edge{next: d.Handler}, ReadHeaderTimeout: c.ReadHeader, IdleTimeout: c.IdleConn, WriteTimeout: c.WriteStall, MaxHeaderBytes: c.MaxHeaderBytes,
-		BaseContext: func(net.Listener) context.Context { return ctx }, ConnContext: withConn, ConnState: s.follow, ErrorLog: slog.NewLogLogger(d.Slog.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return s.base }, ConnContext: withConn, ConnState: s.follow, ErrorLog: slog.NewLogLogger(d.Slog.Handler(), slog.LevelDebug),
 		HTTP2:                        &http.HTTP2Config{MaxConcurrentStreams: streamsByConn, SendPingTimeout: pingAfter, PingTimeout: pingFor, WriteByteTimeout: c.WriteStall},
 		DisableGeneralOptionsHandler: true, // OPTIONS * is answered as every other request
 	}
@@ -160,7 +164,11 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	s.closeListeners(within)
+	s.sendAway() // not before: those who come back find another node
 	err := s.http.Shutdown(within)
+	if err == nil {
+		err = s.awaitSockets(within)
+	}
 	if err == nil {
 		return nil
 	}
@@ -169,6 +177,11 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 	defer stop()
 	if s.http.Shutdown(last) != nil {
 		_ = s.http.Close()
+	}
+	if s.awaitSockets(last) != nil {
+		for _, k := range s.openSockets() {
+			k.Cut()
+		}
 	}
 	return err
 }
