@@ -30,6 +30,8 @@ func TestClientGone(t *testing.T) {
 		"in the middle of a whole answer":   {Prompt: "[[sim fault=u5]] hello"},
 		"messages":                          {Style: "messages", Prompt: "[[sim delay=600s]] hello", Stream: true},
 		"responses":                         {Style: "responses", Prompt: "[[sim delay=600s]] hello"},
+		"responses through a socket":        {Style: "socket", Prompt: "[[sim delay=600s]] hello"},
+		"a socket before the first content": {Style: "socket", Prompt: "[[sim first=600s]] hello"},
 		"gemini":                            {Style: "gemini", Prompt: "[[sim delay=600s]] hello", Stream: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -47,6 +49,12 @@ func TestClientGone(t *testing.T) {
 	t.Run("in the middle of a stream", func(t *testing.T) {
 		ids := gw.Leave(t, apptest.Leaver{Account: a, Prompt: "[[sim shape=none gap=10ms frames=3000]] hello", Stream: true}, clients, `"content":"`)
 		a.WantPartial(t, ids, clients, apptest.Parse(t, spent))
+	})
+
+	t.Run("in the middle of a stream through a socket", func(t *testing.T) {
+		before := a.Credits(t).TotalUsage
+		ids := gw.Leave(t, apptest.Leaver{Account: a, Style: "socket", Prompt: "[[sim shape=none gap=10ms frames=3000]] hello"}, clients, "response.output_text.delta")
+		a.WantPartial(t, ids, clients, apptest.Parse(t, before))
 	})
 
 	gw.Client.CloseIdleConnections()

@@ -87,7 +87,8 @@ func ResponsesFailure(e *fault.Error, _ string) []byte {
 }
 
 // socketError is the message of a WebSocket for a fault: {"type":"error","status","error":{"type","code","message","param","metadata"},"headers"}.
-func socketError(e *fault.Error, requestID, stream string) []byte {
+// It belongs to a turn, whose head has been made, or to none.
+func socketError(e *fault.Error, requestID string, t *turn) []byte {
 	status, kind := httpserver.Status(e), "invalid_request_error"
 	switch {
 	case status >= http.StatusInternalServerError:
@@ -95,12 +96,12 @@ func socketError(e *fault.Error, requestID, stream string) []byte {
 	case status == http.StatusTooManyRequests:
 		kind = "rate_limit_error"
 	}
-	o := newObject(384)
+	o := newObject(512)
 	o.Object()
 	o.text("type", "error")
 	o.integer("status", int64(status))
-	if stream != "" {
-		o.text("stream_id", stream)
+	if t != nil && t.frame.Stream != "" {
+		o.text("stream_id", t.frame.Stream)
 	}
 	o.Name("error").Object()
 	o.text("type", kind)
@@ -109,14 +110,10 @@ func socketError(e *fault.Error, requestID, stream string) []byte {
 	o.textOrNull("param", e.Param)
 	o.raw("metadata", string(rawjson.Find(httpserver.ErrorObject(e, requestID), "metadata")))
 	o.EndObject()
-	o.Name("headers").Object() // as an answer over HTTP would have them
-	if requestID != "" {
-		o.text("x-request-id", requestID)
+	if t != nil {
+		o.Name("headers")
+		t.writeHead(&o)
 	}
-	if s := httpserver.RetryAfter(e); s > 0 {
-		o.text("retry-after", strconv.FormatInt(s, 10))
-	}
-	o.EndObject()
 	o.EndObject()
 	return redact.Redact(o.B)
 }
@@ -183,8 +180,6 @@ func (x *request) writeError(e *fault.Error) {
 	status := httpserver.Status(e)
 	var body []byte
 	switch envelope := x.envelope(); {
-	case x.turn != nil:
-		body = socketError(e, x.id, x.turn.frame.Stream)
 	case envelope == messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	case envelope == geminiEnvelope:
@@ -206,6 +201,9 @@ func (x *request) writeError(e *fault.Error) {
 		x.body.Leave()
 	}
 	x.body.Refuse()
+	if x.turn != nil {
+		body = socketError(e, x.id, x.turn)
+	}
 	x.writeBody(status, jsonType, x.api.Redact(body))
 }
 

@@ -61,11 +61,8 @@ func (x *request) postResponses() error {
 	if err != nil {
 		return err
 	}
-	if x.turn != nil {
-		req.Stream, req.Background = true, false
-		if x.turn.frame.Warm {
-			return x.warmUp(req)
-		}
+	if x.turn != nil && x.turn.frame.Warm {
+		return x.warmUp(req)
 	}
 	if req.Background && !req.Stream { // it outlives this request, whose body's memory serves others then
 		if req, err = x.decodeResponses(bytes.Clone(req.Body)); err != nil {

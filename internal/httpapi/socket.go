@@ -132,7 +132,7 @@ func (s *socket) run() {
 	minutes := int(s.api.cfg.SocketLife.Minutes())
 	life := time.AfterFunc(s.api.cfg.SocketLife, func() {
 		e := fault.Newf(fault.SocketEnds, "httpapi.socket", "This WebSocket has been open for %d minutes, its longest time. Open another one to go on.", minutes)
-		s.conn.Leave(httpserver.CloseAway, "The longest time of a WebSocket is over.", socketError(e, s.id, ""))
+		s.conn.Leave(httpserver.CloseAway, "The longest time of a WebSocket is over.", socketError(e, s.id, nil))
 	})
 	defer life.Stop()
 	for {
@@ -174,7 +174,7 @@ func (s *socket) receive(message io.Reader, text bool, last *turn) (*turn, error
 	return t, s.conn.Rest(begin)
 }
 
-// errEnds is the end of a socket that has been told to close.
+// errEnds is the end of a socket that is being closed.
 var errEnds = errors.New("the socket is closed")
 
 // refuse drops a message that no request is made of; nil is no fault.
@@ -186,7 +186,7 @@ func (s *socket) refuse(message io.Reader, e *fault.Error) error {
 	if err := s.conn.Rest(message); err != nil || e == nil {
 		return err
 	}
-	return s.conn.Send(socketError(e, s.id, ""))
+	return s.conn.Send(socketError(e, s.id, nil))
 }
 
 // turn is one message of a socket and its answer. For the request that is made of it, it is the body and the writer of the answer.
@@ -238,9 +238,7 @@ func (t *turn) run() {
 	x.turn = t
 	x.body.OpenMessage(t, r, &s.api.cfg.Timeouts, &x.memory)
 	x.answer()
-	if t.failed && t.previous != "" {
-		s.kept.forget(t.previous)
-	}
+	t.forget()
 	if t.events || t.body == nil {
 		return
 	}
@@ -297,10 +295,11 @@ func (t *turn) Write(piece []byte) (int, error) {
 		t.failed = true
 		fallthrough
 	case "response.completed", "response.incomplete":
-		if t.failed && t.previous != "" {
-			t.s.kept.forget(t.previous)
-		}
+		t.forget()
 		t.ended.Store(true)
+	}
+	if name == "response.created" {
+		data = t.withHead(data)
 	}
 	if stream := t.frame.Stream; stream != "" {
 		data = append(append(append(bytes.Clone(data[:len(data)-1]), `,"stream_id":"`...), stream...), `"}`...)
@@ -309,6 +308,38 @@ func (t *turn) Write(piece []byte) (int, error) {
 		t.err = t.s.conn.Send(data)
 	}
 	return len(piece), t.err
+}
+
+// forget drops the response that one which failed was to continue, as the protocol has it.
+func (t *turn) forget() {
+	if t.failed && t.previous != "" {
+		t.s.kept.forget(t.previous)
+	}
+}
+
+// shownHead are the fields of the head that the first event has.
+var shownHead = [...][2]string{{"X-Request-Id", "x-request-id"}, {"X-Generation-Id", "x-generation-id"}, {"X-Ratelimit-Limit", "x-ratelimit-limit"},
+	{"X-Ratelimit-Remaining", "x-ratelimit-remaining"}, {"X-Ratelimit-Reset", "x-ratelimit-reset"}}
+
+// withHead adds to the first event what the head of an answer over HTTP would have said.
+func (t *turn) withHead(event []byte) []byte {
+	o := newObject(len(event) + 192)
+	o.B = append(append(o.B, event[:len(event)-1]...), `,"headers":`...)
+	t.writeHead(&o)
+	return append(o.B, '}')
+}
+
+func (t *turn) writeHead(o *object) {
+	o.Object()
+	for _, name := range shownHead {
+		if v := t.header[name[0]]; len(v) > 0 {
+			o.text(name[1], v[0])
+		}
+	}
+	if v := t.header["Retry-After"]; len(v) > 0 {
+		o.text("retry-after", v[0])
+	}
+	o.EndObject()
 }
 
 // FlushError reports whether the events so far were sent.

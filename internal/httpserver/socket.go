@@ -203,7 +203,7 @@ func (s *Socket) close(l *leaving) {
 // Cut ends the socket without a word.
 func (s *Socket) Cut() { _ = s.conn.CloseNow() }
 
-// End gives back what the socket has; its client has gone, or was told to. What still works for it is stopped.
+// End gives back what the socket has; its client has gone, or was sent away. What still works for it is stopped.
 func (s *Socket) End() {
 	s.mu.Lock()
 	s.ended = true
@@ -213,7 +213,7 @@ func (s *Socket) End() {
 	s.Cut()
 }
 
-// Forget tells the server that nothing works for the socket any more.
+// Forget has the server know that nothing works for the socket any more.
 func (s *Socket) Forget() {
 	if s.server != nil {
 		s.server.forget(s)
@@ -306,7 +306,7 @@ func (c *socketConn) Write(p []byte) (n int, err error) {
 // serverKey is where a request's context has its server.
 type serverKey struct{}
 
-// leaves reports whether sockets are told to go.
+// leaves reports whether sockets are sent away.
 func (s *Server) leaves() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

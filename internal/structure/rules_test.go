@@ -225,6 +225,7 @@ var homes = []home{
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"github.com/klauspost/compress", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "only the transport reads compressed answers; elsewhere gzip of the standard library does"},
 	{"github.com/andybalholm/brotli", []string{"internal/upstream", "internal/upstream/upstreamtest"}, "likewise"},
+	{"github.com/coder/websocket", []string{"internal/httpserver", "internal/app/apptest"}, "how messages travel is known where connections are: use httpserver.Socket"},
 	{"github.com/prometheus/client_golang", []string{"internal/httpapi"}, "only the edge counts for Prometheus: declare an interface next to its use"},
 	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "only the program has a command line"},
 	{"github.com/prometheus/common", []string{"internal/figures", "cmd/weir"}, "figures are computed from metrics in one place; weir top and weir doctor print them"},

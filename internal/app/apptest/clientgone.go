@@ -26,7 +26,7 @@ func PatientUpstream(s *Setup) {
 // Leaver is a client that sends one call and disconnects.
 type Leaver struct {
 	Account *Account
-	Style   string // "" chat
+	Style   string // "" chat; "socket": responses through a WebSocket
 	Prompt  string
 	Stream  bool
 }
@@ -47,6 +47,9 @@ func (l *Leaver) request() (path, body string) {
 // call sends the call and reads until it has seen want. It then calls arrived, and reads the rest until ctx ends. It returns the id of the
 // answer, "" if none had begun.
 func (l Leaver) call(ctx context.Context, t *testing.T, want string, arrived func()) string {
+	if l.Style == "socket" {
+		return l.callSocket(ctx, t, want, arrived)
+	}
 	path, body := l.request()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, l.Account.Gw.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -73,6 +76,26 @@ func (l Leaver) call(ctx context.Context, t *testing.T, want string, arrived fun
 	}
 	_, _ = io.Copy(io.Discard, r)
 	return res.Header.Get("X-Generation-Id")
+}
+
+// callSocket is call through a WebSocket, which is cut when ctx ends.
+func (l Leaver) callSocket(ctx context.Context, t *testing.T, want string, arrived func()) (id string) {
+	s := l.Account.Socket(t)
+	defer context.AfterFunc(ctx, s.Cut)()
+	s.Create(Object{"model": "test/next", "input": l.Prompt, "store": false})
+	for {
+		o, err := s.Next()
+		if err != nil {
+			return id
+		}
+		if head, ok := o["headers"].(Object); ok {
+			id, _ = head["x-generation-id"].(string)
+		}
+		if want != "" && o["type"] == want {
+			arrived()
+			want = ""
+		}
+	}
 }
 
 // Leave makes n clients send the same call. They disconnect together, once each has seen want, or, if want is "", once the provider has all

@@ -13,6 +13,7 @@ type Manner struct {
 	Provider string // of the endpoints with the faults
 	Path     string
 	Ask      map[string]any // members of the request other than model, models and stream
+	Socket   bool           // through a WebSocket, where all answers are streams
 }
 
 // responses reports whether the style is that of responses.
@@ -29,6 +30,10 @@ func (m *Manner) call(t *testing.T, a *Account, body map[string]any) *Answer {
 	t.Helper()
 	for name, v := range m.Ask {
 		body[name] = v
+	}
+	if m.Socket {
+		delete(body, "stream")
+		return a.Socket(t).Ask(body)
 	}
 	got := a.Do(t, http.MethodPost, m.Path, body)
 	got.Responses = m.responses()

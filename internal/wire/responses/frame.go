@@ -27,8 +27,8 @@ func Acknowledges(message []byte) bool {
 	return rawjson.Valid(message) && rawjson.TextAt(message, "type") == processed
 }
 
-// Unframe reads a message that asks for a response, and turns it into the body of a request over HTTP: what belongs to the socket becomes white
-// space, in place. It fails as Decode does.
+// Unframe reads a message that asks for a response, and turns it, in place, into the body of a request over HTTP: its type becomes the wish for a
+// stream, and what else belongs to the socket becomes white space. It fails as Decode does.
 func Unframe(message []byte) (f Frame, err error) {
 	if err := rawjson.Check(message, rawjson.Defaults); err != nil {
 		return f, err
@@ -36,6 +36,7 @@ func Unframe(message []byte) (f Frame, err error) {
 	if rawjson.KindOf(message) != rawjson.Object {
 		return f, fault.New(fault.Invalid, opFrame, "A message must be a JSON object.")
 	}
+	var typed completion.Span
 	var ours []completion.Span
 	for m := rawjson.MembersOf(message); m.Next(); {
 		switch string(m.Name) {
@@ -43,6 +44,9 @@ func Unframe(message []byte) (f Frame, err error) {
 			if rawjson.Text(m.Value) != created {
 				return f, fault.Field(opFrame, "type", `type must be "response.create".`)
 			}
+			typed = completion.Span{Start: m.Start, End: m.End}
+			continue
+		case "stream": // it is the socket's
 		case "stream_id":
 			if f.Stream = rawjson.Text(m.Value); !rawjson.IsNull(m.Value) && !isStream(f.Stream) {
 				return f, fault.Field(opFrame, "stream_id", "stream_id must be 1 to 256 letters, digits, underscores, hyphens and periods. Leave it out for the stream without a name.")
@@ -63,12 +67,14 @@ func Unframe(message []byte) (f Frame, err error) {
 		}
 		ours = append(ours, completion.Span{Start: m.Start, End: m.End})
 	}
-	if rawjson.Find(message, "type") == nil {
+	if typed.End == 0 {
 		return f, fault.Field(opFrame, "type", `type is required: "response.create".`)
 	}
 	for _, at := range ours {
 		blank(message, at)
 	}
+	n := copy(message[typed.Start:typed.End], `"stream":true`) // it is the shorter one
+	fill(message[typed.Start+n : typed.End])
 	return f, nil
 }
 
@@ -78,9 +84,7 @@ func isStream(name string) bool {
 
 // blank overwrites a member, and the comma after or else before it.
 func blank(message []byte, at completion.Span) {
-	for i := at.Start; i < at.End; i++ {
-		message[i] = ' '
-	}
+	fill(message[at.Start:at.End])
 	next := at.End
 	for isSpace(message[next]) {
 		next++
@@ -95,6 +99,12 @@ func blank(message []byte, at completion.Span) {
 	}
 	if message[before] == ',' {
 		message[before] = ' '
+	}
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = ' '
 	}
 }
 

@@ -17,15 +17,16 @@ func TestUnframe(t *testing.T) {
 		message, body string
 		frame         responses.Frame
 	}{
-		"first":                    {`{"type":"response.create","model":"a/b","input":"hi"}`, `{"model":"a/b","input":"hi"}`, responses.Frame{}},
-		"last":                     {`{"model":"a/b","input":"hi","type":"response.create"}`, `{"model":"a/b","input":"hi"}`, responses.Frame{}},
-		"in the middle":            {`{"model":"a/b" , "type" : "response.create" , "input":"hi"}`, `{"model":"a/b","input":"hi"}`, responses.Frame{}},
-		"alone":                    {`{"type":"response.create"}`, `{}`, responses.Frame{}},
-		"all of them, and nothing": {` { "generate" : false , "stream_id" : "main.1_a-b" , "type" : "response.create" } `, `{}`, responses.Frame{Stream: "main.1_a-b", Warm: true}},
-		"the last two":             {`{"model":"a/b","type":"response.create","generate":true}`, `{"model":"a/b"}`, responses.Frame{}},
-		"null is nothing":          {`{"stream_id":null,"type":"response.create","generate":null,"model":"a/b"}`, `{"model":"a/b"}`, responses.Frame{}},
-		"members of the request":   {`{"type":"response.create","input":[{"type":"message","stream_id":"x","generate":false}],"background":false}`, `{"input":[{"type":"message","stream_id":"x","generate":false}],"background":false}`, responses.Frame{}},
-		"an escape in the type":    {`{"type":"response.cre\u0061te","model":"a/b"}`, `{"model":"a/b"}`, responses.Frame{}},
+		"first":                    {`{"type":"response.create","model":"a/b","input":"hi"}`, `{"stream":true,"model":"a/b","input":"hi"}`, responses.Frame{}},
+		"last":                     {`{"model":"a/b","input":"hi","type":"response.create"}`, `{"stream":true,"model":"a/b","input":"hi"}`, responses.Frame{}},
+		"in the middle":            {`{"model":"a/b" , "type" : "response.create" , "input":"hi"}`, `{"stream":true,"model":"a/b","input":"hi"}`, responses.Frame{}},
+		"alone":                    {`{"type":"response.create"}`, `{"stream":true}`, responses.Frame{}},
+		"all of them, and nothing": {` { "generate" : false , "stream_id" : "main.1_a-b" , "type" : "response.create" } `, `{"stream":true}`, responses.Frame{Stream: "main.1_a-b", Warm: true}},
+		"the last two":             {`{"model":"a/b","type":"response.create","generate":true}`, `{"stream":true,"model":"a/b"}`, responses.Frame{}},
+		"null is nothing":          {`{"stream_id":null,"type":"response.create","generate":null,"model":"a/b"}`, `{"stream":true,"model":"a/b"}`, responses.Frame{}},
+		"members of the request":   {`{"type":"response.create","input":[{"type":"message","stream_id":"x","generate":false}],"background":false}`, `{"stream":true,"input":[{"type":"message","stream_id":"x","generate":false}],"background":false}`, responses.Frame{}},
+		"a stream of its own":      {`{"stream":false,"type":"response.create","model":"a/b"}`, `{"stream":true,"model":"a/b"}`, responses.Frame{}},
+		"an escape in the type":    {`{"type":"response.cre\u0061te","model":"a/b"}`, `{"stream":true,"model":"a/b"}`, responses.Frame{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -100,6 +101,11 @@ func FuzzUnframe(f *testing.F) {
 		if err := json.Unmarshal(b, &after); err != nil || !sound {
 			t.Fatalf("%q became %q: %v", message, b, err)
 		}
+		if string(after["stream"]) != "true" {
+			t.Fatalf("%q has no stream", b)
+		}
+		delete(after, "stream")
+		delete(before, "stream")
 		for _, name := range []string{"type", "stream_id", "generate"} {
 			if _, there := after[name]; there {
 				t.Fatalf("%s is left in %q", name, b)
