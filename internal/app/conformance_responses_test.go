@@ -16,6 +16,12 @@ func (responsesStyle) Name() string              { return "responses" }
 func (responsesStyle) Path(string, bool) string  { return "/v1/responses" }
 func (responsesStyle) Header() map[string]string { return nil }
 
+// socketStyle is the same through a WebSocket, where whole answers are the ends of streams.
+type socketStyle struct{ responsesStyle }
+
+func (socketStyle) Name() string             { return "responses" + apptest.OfSocket }
+func (socketStyle) Path(string, bool) string { return apptest.SocketPath }
+
 func (s responsesStyle) Encode(a *apptest.Ask) map[string]any {
 	var input []any
 	for i := range a.Turns {

@@ -12,6 +12,9 @@ import (
 
 var styles = []apptest.Style{chatStyle{}, messagesStyle{}, responsesStyle{}, apptest.GeminiStyle{}}
 
+// reached are the styles with the ways by which their requests come.
+var reached = slices.Insert(slices.Clone(styles), 3, apptest.Style(socketStyle{}))
+
 // chatStyle is POST /v1/chat/completions.
 type chatStyle struct{}
 

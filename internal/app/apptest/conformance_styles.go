@@ -121,6 +121,9 @@ func (a *Account) Ask(t *testing.T, s Style, q *Ask, stream bool) *Answer {
 	t.Helper()
 	body := s.Encode(q)
 	maps.Copy(body, q.More)
+	if s.Path(q.Model, stream) == SocketPath {
+		return a.Socket(t).AskStyle(body, stream)
+	}
 	if stream && s.Name() != "gemini" {
 		body["stream"] = true
 	}

@@ -46,7 +46,7 @@ func (a *Account) WantNotice(t *testing.T, s Style, is *Said) {
 	if rest, ok := strings.CutPrefix(id, "msg_"); ok {
 		id = "gen-" + rest
 	}
-	if s.Name() == "messages" && strings.HasPrefix(is.Model, "anthropic/") || s.Name() == "gemini" && strings.HasPrefix(is.Model, "gemini/") || s.Name() == "responses" {
+	if s.Name() == "messages" && strings.HasPrefix(is.Model, "anthropic/") || s.Name() == "gemini" && strings.HasPrefix(is.Model, "gemini/") || strings.TrimSuffix(s.Name(), OfSocket) == "responses" {
 		return // the id is the provider's, or that of a stored response
 	}
 	var c struct{ Data struct{ Notice *string } }

@@ -2,6 +2,7 @@ package apptest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 )
 
@@ -163,6 +164,7 @@ func (c *Cell) Want(t testing.TB, wire string, stream bool) int {
 	if stream {
 		status, mode = c.stream, "stream"
 	}
+	wire = strings.TrimSuffix(wire, OfSocket)
 	if own := otherwise[wire+"/"+c.Fault+"/"+mode]; own != 0 {
 		return own
 	}

@@ -12,6 +12,12 @@ import (
 	"github.com/coder/websocket"
 )
 
+// OfSocket ends the names of manners and styles whose requests go through a WebSocket, and behave as the same over HTTP.
+const OfSocket = " through a WebSocket"
+
+// SocketPath is the path of such a style.
+const SocketPath = "socket"
+
 // Socket is a WebSocket of the responses style.
 type Socket struct {
 	t    *testing.T
@@ -108,6 +114,17 @@ func (s *Socket) Ask(body Object) *Answer {
 		fmt.Fprintf(&b, "event: %s\ndata: %s\n\n", o["type"], data)
 	}
 	got.Body = []byte(b.String() + "data: [DONE]\n\n")
+	return got
+}
+
+// AskStyle is Ask for a test that reads answers whole or streamed.
+func (s *Socket) AskStyle(body Object, stream bool) *Answer {
+	s.t.Helper()
+	delete(body, "stream")
+	got := s.Ask(body)
+	if got.Status == http.StatusOK && !stream {
+		got.Body, _ = json.Marshal(got.Response(s.t, true))
+	}
 	return got
 }
 
