@@ -47,6 +47,12 @@ async function run(t, program, args, { cwd, env }) {
 /** A marker that has the simulator call these tools, one after the other. */
 const script = (...calls) => `[[sim ${calls.map(([name, args]) => `call=${name},${Buffer.from(JSON.stringify(args)).toString('base64url')}`).join(' ')}]]`;
 
+/** How many of the latest calls of a model came through a WebSocket. */
+async function throughSockets(model) {
+  const { data } = await weir.client({ apiKey: weir.management_key }).get('/calls?limit=100');
+  return data.filter((call) => call.model === model && call.parameters?.websocket).length;
+}
+
 async function charged(work) {
   const before = await weir.spent();
   await work();
@@ -73,8 +79,9 @@ describe('agents', { concurrency: 2 }, () => {
       assert.match(result.result, /The weir holds\./);
     }));
 
-    test(`Codex writes and patches a file, ${model}`, limit, (t) => charged(async () => {
+    for (const sockets of [false, true]) test(`Codex writes and patches a file, ${model}, ${sockets ? 'through a WebSocket' : 'over HTTP'}`, limit, (t) => charged(async () => {
       const { home, work } = await place();
+      const through = await throughSockets(model);
       await writeFile(join(home, '.codex', 'config.toml'), `model = "${model}"
 model_provider = "weir"
 [model_providers.weir]
@@ -82,6 +89,7 @@ name = "Weir"
 base_url = "${weir.api}"
 env_key = "WEIR_KEY"
 wire_api = "responses"
+supports_websockets = ${sockets}
 `);
       const steps = script(['exec_command', { cmd: 'printf "The weir stands.\\n" > river.txt' }], ['exec_command', { cmd: 'sed -i s/stands/holds/ river.txt && cat river.txt' }]);
       const said = await run(t, programs.codex, ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', `${steps} Write a file, then mend it.`], {
@@ -92,6 +100,8 @@ wire_api = "responses"
       const last = events.findLast((event) => event.item?.type === 'agent_message');
       assert.match(last.item.text, /The weir holds\./);
       assert.ok(events.findLast((event) => event.type === 'turn.completed').usage.output_tokens > 0);
+      if (sockets) assert.ok(!said.includes('Falling back'), said);
+      assert.equal(await throughSockets(model) > through, sockets, 'another way than asked for');
     }));
 
     test(`Gemini CLI writes and edits a file, ${model}`, limit, (t) => charged(async () => {

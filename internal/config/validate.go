@@ -419,7 +419,7 @@ func (k *checker) server() {
 		{"max_in_flight_requests", l.MaxInFlight},
 		{"max_connections", int64(l.MaxConns)}, {"max_connections_per_address", int64(l.MaxConnsByAddress)},
 		{"failed_auth_per_minute", int64(l.FailedAuthPerMinute)}, {"user_calls_per_minute", l.UserCallsPerMinute},
-		{"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsByKey},
+		{"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsByKey}, {"max_sockets_per_user", l.MaxSocketsByUser},
 	} {
 		k.positive("server.limits."+x.name, x.n)
 	}

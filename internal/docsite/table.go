@@ -28,6 +28,7 @@ var groups = []group{
 		{"docs/guides/spend.md", "See in a browser what was spent and why, and bound it."},
 		{"docs/guides/setups.md", "From the playground to a preset; what to bring from elsewhere."},
 		{"docs/api.md", "Send requests, choose models and providers, read answers, errors and limits, and retry without paying twice."},
+		{"docs/websockets.md", "Send responses through a WebSocket, each with its new items alone."},
 		{"docs/embeddings.md", "Turn texts into vectors."},
 		{"docs/rerank.md", "Sort documents by how well they fit a query."},
 		{"docs/moderation.md", "Find harmful content."},
@@ -131,6 +132,7 @@ var groups = []group{
 		{"docs/decisions/wire-reports.md", "Wires follow recordings and bug reports."},
 		{"docs/decisions/withdrawn-goals.md", "Which goals do not count any more, what counts instead, and which trades are undone."},
 		{"docs/decisions/stored-responses.md", "When a stored response goes into the database, and where it waits."},
+		{"docs/decisions/websockets.md", "A message of a WebSocket is a request, answered by the same code."},
 		{"docs/decisions/vulnerabilities.md", "Known vulnerabilities are looked up live, or not at all."},
 	}},
 }

@@ -30,7 +30,7 @@ type Limits struct {
 	AnonymousBurst      int   `constant:"anonymous_burst"`      // and so many at once
 	MaxUserShare        int64 `yaml:"max_user_share"`           // percent of MaxInFlight, BodyBudget, MaxUploads and SpoolBudget that one user may take; 0: all of it
 	MaxStreamsByKey     int64 `yaml:"max_streams_per_key"`      // streams of one key at one time; 0: no limit
-	MaxSocketsByUser    int64 `yaml:"max_sockets_per_user"`     // open WebSockets of a user; 0: no limit
+	MaxSocketsByUser    int64 `yaml:"max_sockets_per_user"`     // open WebSockets of a user
 	MaxEvents           int64 `constant:"max_event_streams"`    // streams of events at one time
 	MaxEventsByUser     int64 `constant:"max_event_streams_per_user"`
 	HeapPercent         int64 `constant:"heap_percent"` // of Config.MemoryLimit

@@ -71,9 +71,6 @@ func (x *request) openSocket() error {
 		return err
 	}
 	most := x.api.cfg.MaxSocketsByUser
-	if most <= 0 {
-		most = maxSockets
-	}
 	if !x.api.sockets.Enter(user, most) {
 		return quota.Crowded(most, "max_sockets_per_user", "This user has reached the limit of open WebSockets. Close some, or send requests over HTTP.")
 	}
@@ -89,9 +86,6 @@ func (x *request) openSocket() error {
 	go s.run()
 	return nil
 }
-
-// maxSockets is the limit of a node without one: connections have theirs.
-const maxSockets = 1 << 30
 
 // fromOwnPage refuses a page of another origin where the API is not for such: browsers open WebSockets without asking first.
 func (x *request) fromOwnPage() error {
@@ -228,7 +222,7 @@ func (t *turn) run() {
 			s.conn.Cut()
 		}
 		t.stopReading()
-		t.message, t.body = nil, nil
+		t.message, t.body, t.header, t.parent = nil, nil, nil, nil // the socket has the turn until the next one
 		s.conn.Done()
 		close(t.done)
 	}()
