@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"weir/internal/account"
+	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
@@ -40,6 +41,7 @@ type Deps struct {
 	Invoices   *invoice.Manager // nil: absent
 	Accounts   *account.Manager
 	People     *auth.Manager                                                // nil: there is no sign-in
+	Agents     *agent.Manager                                               // nil likewise
 	CallerOf   func(ctx context.Context, id string) (*apikey.Caller, error) // the caller of a key by its id
 	History    *history.Manager
 	Chats      *chat.Manager
@@ -80,6 +82,6 @@ type Rates interface {
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d),
-		sessions(d.People), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
+		sessions(d.People), devices(d), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
 		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d), overview(d), calls(d), events(d.Events), notices(d))
 }

@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"time"
 
+	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/fault"
@@ -49,6 +50,7 @@ type AccountKey struct {
 	ExpiresAt      *time.Time    `json:"expires_at"`
 	LastUsedAt     *time.Time    `json:"last_used_at"` // when its last recorded call began
 	Previous       *FormerKey    `json:"previous"`     // the text before the last rotation, while it works
+	Agent          *AgentSignIn  `json:"agent"`        // the program that the key is of; null: it is no program's that was signed in
 }
 
 // AccountKeyList is all keys of an account.
@@ -325,6 +327,9 @@ func changesOfKeys(d Deps) []operation.Operation {
 			if err != nil {
 				return out, err
 			}
+			if err := noAgent(ctx, d, &k); err != nil {
+				return out, err
+			}
 			k, text, err := d.Keys.Rotate(ctx, c.User, k.Hash, hours, c.Actor)
 			if err != nil {
 				return out, err
@@ -350,6 +355,11 @@ func (d Deps) ChangeKey(ctx context.Context, c *operation.Call, user string, k *
 	change, err := in.change(k.Limit, d.MostRates)
 	if err != nil {
 		return *k, err
+	}
+	if change.ExpiresAt != nil {
+		if err := noAgent(ctx, d, k); err != nil {
+			return *k, err
+		}
 	}
 	change.Name, change.Disabled = in.Name, in.Disabled
 	return d.Keys.Change(ctx, user, k.Hash, change, c.Actor)
@@ -425,6 +435,8 @@ func keyAnswer(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key) (o
 type keyReader struct {
 	spends map[string]report.KeySpend
 	web    string // the hash of the key of calls from the browser
+	agents map[string]agent.SignIn
+	endsAt func(*agent.SignIn) time.Time
 }
 
 // KeysOf shows the keys of a user as the user sees them, the newest first.
@@ -450,6 +462,12 @@ func readerOfKeys(ctx context.Context, d Deps, user, wallet string, known *auth.
 	if r.spends, err = d.Reports.KeySpends(ctx, user, wallet); err != nil {
 		return r, err
 	}
+	if d.Agents != nil {
+		r.endsAt = d.Agents.EndsAt
+		if r.agents, err = d.Agents.Of(ctx, user); err != nil {
+			return r, err
+		}
+	}
 	switch {
 	case known != nil:
 		r.web = known.WebKey
@@ -468,7 +486,7 @@ func (r *keyReader) show(k *apikey.Key) AccountKey {
 	out := AccountKey{
 		Hash: k.Hash, ID: k.ID, Label: k.Label, Name: k.Name, Management: k.Management, Web: k.Hash == r.web, Disabled: k.Disabled, Spent: s.Monthly,
 		SpentDay: s.Daily, SpentWeek: s.Weekly, SpentMonth: s.Monthly, SpentTotal: s.Total, RateLimits: ratesOf(k.Rates), AllowedModels: listOrNull(k.Models), Schema: "lenient",
-		CreatedAt: k.CreatedAt, UpdatedAt: k.UpdatedAt, ExpiresAt: Moment(k.ExpiresAt), LastUsedAt: Moment(s.LastAt),
+		CreatedAt: k.CreatedAt, UpdatedAt: k.UpdatedAt, ExpiresAt: Moment(k.ExpiresAt), LastUsedAt: Moment(s.LastAt), Agent: r.agentOf(k.ID),
 	}
 	if k.Limit != nil {
 		out.Spent = s.Counted(ledger.Reset(k.Limit.Reset))

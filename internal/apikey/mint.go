@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"hash/crc32"
+	"math/big"
 	"strings"
 )
 
@@ -31,6 +32,17 @@ func Mint(management bool) string {
 	text = append(text, prefix...)
 	text = appendRandom(text, secretLen)
 	return string(appendChecksum(text, string(text[len(prefix):])))
+}
+
+// MintFrom makes the text of a key of 256 bits, which must be secret and used for nothing else: the same bits make the same key.
+func MintFrom(bits [32]byte) string {
+	digits := new(big.Int).SetBytes(bits[:])
+	secret := make([]byte, secretLen)
+	for i, base, rest := secretLen-1, big.NewInt(62), new(big.Int); i >= 0; i-- {
+		digits.QuoRem(digits, base, rest)
+		secret[i] = base62[rest.Int64()]
+	}
+	return string(appendChecksum(append([]byte(Prefix), secret...), string(secret)))
 }
 
 // NewID is prefix and 24 random base62 characters, as in "usr_...".

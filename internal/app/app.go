@@ -18,6 +18,7 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/account"
 	"weir/internal/accountapi"
+	"weir/internal/agent"
 	"weir/internal/alert"
 	"weir/internal/apikey"
 	"weir/internal/auth"
@@ -87,6 +88,7 @@ type Gateway struct {
 	batches    *batch.Service
 	clock      func() time.Time
 	people     *auth.Manager
+	agents     *agent.Manager
 	rankings   *listing.Rankings
 	editor     *edit.Editor
 	console    *console.Console
@@ -249,6 +251,11 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if g.people, err = g.makePeople(keys, fetcher); err != nil {
 		return g, err
 	}
+	g.agents = g.makeAgents(verifier)
+	settings, err := g.agentSettings()
+	if err != nil {
+		return g, err
+	}
 	g.history.Start()
 	g.videos.Start() // after the listener: events contain the gateway's address
 	payments := g.makePayments()
@@ -296,7 +303,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	})
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
-		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Agents: g.agents, AgentSettings: settings, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme, Sealer: ring,

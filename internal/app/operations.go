@@ -21,7 +21,7 @@ import (
 
 // operations are those of accounts, operators and of what everybody sees. of has the parts that others use, too.
 func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
-	of.Books, of.Views, of.Vouchers, of.People, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.history
+	of.Books, of.Views, of.Vouchers, of.People, of.Agents, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.agents, g.history
 	of.Docs, of.Rankings, of.DemoKey, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demoKeyText, g.slog
 	of.ReadNotice = yookassa.ReadNotice
 	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos

@@ -37,6 +37,9 @@ const (
 
 	SignedIn        = "sign_in"
 	SessionsEnded   = "session.end"
+	AgentAllowed    = "agent.allow"
+	AgentDenied     = "agent.deny"
+	AgentEnded      = "agent.end"
 	SeeingBegan     = "see_as.begin"
 	SeeingEnded     = "see_as.end"
 	LoginAdded      = "login.add"

@@ -161,7 +161,8 @@ type Relay struct {
 // SignIn decides who may sign in with a browser.
 type SignIn struct {
 	auth.Config `yaml:",inline"`
-	Providers   []oidc.Provider `yaml:"providers"` // where people may sign in instead
+	Providers   []oidc.Provider `yaml:"providers"`            // where people may sign in instead
+	ClaudeCode  string          `yaml:"claude_code_settings"` // file with what is set for Claude Codes that are signed in, as in its managed-settings.json; "": nothing
 }
 
 // Payments configures how people pay for their wallets.

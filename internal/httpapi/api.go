@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
+	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
@@ -90,6 +91,9 @@ type Deps struct {
 	// People signs browsers in; nil: there is no sign-in. CallerOf finds the caller of a key by its id, for their calls.
 	People   *auth.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
+
+	Agents        Agents          // nil: programs cannot be signed in
+	AgentSettings *agent.Settings // for Claude Code; nil: none
 
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
@@ -291,6 +295,11 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*request).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
+		{Method: "GET", Pattern: metadataPath, access: linked, envelope: oauthEnvelope, handle: (*request).getOAuthMetadata},
+		{Method: "POST", Pattern: devicePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postDeviceAuthorization},
+		{Method: "POST", Pattern: tokenPath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthToken},
+		{Method: "POST", Pattern: revokePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthRevoke},
+		{Method: "GET", Pattern: "/managed/settings", access: anyKey, envelope: messagesEnvelope, handle: (*request).getManagedSettings},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},

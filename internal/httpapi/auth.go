@@ -94,7 +94,7 @@ func (x *request) unauthorized(op string) error {
 		header = "x-api-key: <API key>"
 	case geminiEnvelope:
 		header = "x-goog-api-key: <API key>"
-	case standardEnvelope:
+	case standardEnvelope, oauthEnvelope:
 	}
 	return fault.New(fault.Authentication, op, "The API key is missing, wrong, disabled or expired, or there are two different ones. Send one as "+header+".")
 }

@@ -184,6 +184,8 @@ func (x *request) writeError(e *fault.Error) {
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	case envelope == geminiEnvelope:
 		body = GeminiErrorBody(e, x.id)
+	case envelope == oauthEnvelope:
+		body = OAuthErrorBody(e)
 	case x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"):
 		body = httpserver.CodedErrorBody(e, x.id)
 	default:
@@ -196,6 +198,9 @@ func (x *request) writeError(e *fault.Error) {
 	showLimit(h, e, x.at)
 	if e.Kind == fault.Authentication {
 		h.Set("Www-Authenticate", "Bearer")
+		if x.envelope() == messagesEnvelope {
+			h.Set("X-Should-Retry", "false") // or Claude Code tries for three minutes before it asks its person to sign in again
+		}
 	}
 	if e.Kind == fault.Overloaded || e.Kind == fault.RateLimited {
 		x.body.Leave()

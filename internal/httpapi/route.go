@@ -54,6 +54,7 @@ const (
 	standardEnvelope envelope = iota
 	messagesEnvelope
 	geminiEnvelope
+	oauthEnvelope
 )
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out

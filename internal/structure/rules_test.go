@@ -83,6 +83,7 @@ var rules = map[string]rule{
 	"internal/apikey":           {layer: domain},
 	"internal/account":          {layer: domain},
 	"internal/auth":             {layer: domain},
+	"internal/agent":            {layer: domain},
 	"internal/audit":            {layer: domain},
 	"internal/limit":            {layer: domain},
 	"internal/limit/quota":      {layer: domain},

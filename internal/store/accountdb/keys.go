@@ -136,21 +136,26 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 		if err := t.KnownUser(k.User); err != nil {
 			return sqldb.NoUser("store.InsertKey", err)
 		}
-		var have int
-		if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&have); err != nil {
-			return err
-		}
-		if have >= maxPerUser {
-			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used, or ask the operator, who sets keys.max_per_user.", maxPerUser)
-		}
-		if err := forgetKeys(t, k.User); err != nil {
-			return err
-		}
-		if err := labelFree(t, k.User, k.Label); err != nil {
-			return err
-		}
-		return keys.Insert(t, &k)
+		return insertKey(t, &k, maxPerUser)
 	})
+}
+
+// insertKey adds a key of a user who is locked.
+func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
+	var have int
+	if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&have); err != nil {
+		return err
+	}
+	if have >= maxPerUser {
+		return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used, or ask the operator, who sets keys.max_per_user.", maxPerUser)
+	}
+	if err := forgetKeys(t, k.User); err != nil {
+		return err
+	}
+	if err := labelFree(t, k.User, k.Label); err != nil {
+		return err
+	}
+	return keys.Insert(t, k)
 }
 
 // labelFree fails with apikey.ErrLabelTaken if a key of the user has or had a label, also one that was deleted: its calls are still listed.

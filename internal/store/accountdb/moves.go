@@ -117,7 +117,7 @@ func (s *People) Move(ctx context.Context, n auth.Move) error {
 		if err := endLinks(t, n.User); err != nil {
 			return err
 		}
-		return endOthers(t, n.User, n.Keep)
+		return endOthers(t, n.User, n.Keep, n.Now)
 	})
 }
 
@@ -145,6 +145,6 @@ func (s *People) Unmove(ctx context.Context, undo auth.Token, now time.Time, e a
 		if err := endLinks(t, undo.User); err != nil {
 			return err
 		}
-		return endOthers(t, undo.User, "")
+		return endOthers(t, undo.User, "", now)
 	})
 }

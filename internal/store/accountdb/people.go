@@ -144,7 +144,7 @@ func (s *People) SetPassword(ctx context.Context, user, password, keep, use stri
 		if err := endLinks(t, user); err != nil {
 			return err
 		}
-		return endOthers(t, user, keep)
+		return endOthers(t, user, keep, now)
 	})
 }
 
@@ -192,10 +192,12 @@ func endLinks(t *sqldb.Tx, user string) error {
 	return err
 }
 
-// endOthers ends all sessions of a user but one.
-func endOthers(t *sqldb.Tx, user, keep string) error {
-	_, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
-	return err
+// endOthers ends all sessions of a user but one, and the sign-ins of agents.
+func endOthers(t *sqldb.Tx, user, keep string, now time.Time) error {
+	if _, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep); err != nil {
+		return err
+	}
+	return endAgents(t, now, user, allAgents)
 }
 
 // removeWay runs what removes a way to sign in. It fails with sentence if there is no such way, and leaves everything as it was where no other
@@ -211,7 +213,7 @@ func (s *People) removeWay(ctx context.Context, op, sentence string, r *auth.Rem
 		if err := wayLeft(t, op, r.User, &r.Ways); err != nil {
 			return err
 		}
-		return endOthers(t, r.User, r.Keep)
+		return endOthers(t, r.User, r.Keep, r.Now)
 	})
 }
 
@@ -333,8 +335,17 @@ func (s *People) EndSession(ctx context.Context, user, id string, now time.Time,
 // EndSessions is person.Store.EndSessions.
 func (s *People) EndSessions(ctx context.Context, user, keep string, now time.Time, e audit.Event) (ended int, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
-		n, err := t.Exec(`DELETE FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep)
-		if ended = int(n); err != nil || n == 0 {
+		var with int
+		if err := t.Row(`SELECT COUNT(*) FROM sessions WHERE user_id = $1 AND hash <> $2`, user, keep).Scan(&ended); err != nil {
+			return err
+		}
+		if err := t.Row(`SELECT COUNT(*) FROM agents WHERE user_id = $1`, user).Scan(&with); err != nil {
+			return err
+		}
+		if ended += with; ended == 0 {
+			return nil
+		}
+		if err := endOthers(t, user, keep, now); err != nil {
 			return err
 		}
 		return auditdb.Record(t, e, now)
@@ -542,7 +553,7 @@ func (s *People) SetSecondStep(ctx context.Context, user string, on bool, keep s
 		if _, err := t.Exec(change, args...); err != nil {
 			return err
 		}
-		return endOthers(t, user, keep)
+		return endOthers(t, user, keep, now)
 	})
 }
 

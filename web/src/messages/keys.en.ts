@@ -90,6 +90,7 @@ const messages = {
   expired: 'expired',
   management: 'management',
   browser: 'browser',
+  program: 'signed in',
   someModels: { one: '{n} rule for models', other: '{n} rules for models' },
   someAddresses: { one: '{n} address', other: '{n} addresses' },
   empty: 'No keys yet',

@@ -93,6 +93,7 @@ export default {
   expired: 'истёк',
   management: 'управляющий',
   browser: 'браузер',
+  program: 'вход выполнен',
   someModels: {
     one: '{n} правило для моделей',
     few: '{n} правила для моделей',

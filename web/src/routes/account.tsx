@@ -48,6 +48,7 @@ export const accountPages: readonly PageRoute[] = [
     areas: ['keys', 'calls'],
     frame: 'account',
   },
+  { path: '/device', load: () => import('../pages/device/device'), areas: ['device'], frame: 'account' },
   { path: '/presets', load: () => import('../pages/presets/presets'), areas: ['presets'], frame: 'account' },
   {
     path: '/presets/$name',

@@ -21,6 +21,7 @@ export const paths = [
   '/jobs/$id',
   '/keys',
   '/keys/$hash',
+  '/device',
   '/presets',
   '/presets/$name',
   '/settings/profile',

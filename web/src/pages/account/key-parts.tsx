@@ -18,7 +18,7 @@ import type FirstCall from './first-call'
 import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
 export const renew = () => again(listAccountKeys, getAccountKey)
-export const expired = (k: Key) => k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
+export const expired = (k: Key) => k.agent === null && k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
 
 /** The part of the limit that is spent, in thousandths: only for the width of a bar. */
 function share(k: Key): number {
@@ -131,6 +131,7 @@ export function KeyTags({ k }: { k: Key }) {
       {k.disabled && <Tag tone="warn">{t('off')}</Tag>}
       {expired(k) && <Tag tone="bad">{t('expired')}</Tag>}
       {k.management && <Tag tone="accent">{t('management')}</Tag>}
+      {k.agent && <Tag tone="accent">{t('program')}</Tag>}
       {k.web && <Tag>{t('browser')}</Tag>}
       {k.allowed_models && k.allowed_models.length > 0 && (
         <Tag>{t('someModels', { n: k.allowed_models.length })}</Tag>
@@ -327,7 +328,9 @@ export function useKeyActions(
   const menu = (k: Key, trigger?: ReactNode) => {
     const items: MenuItem[] = [
       { label: t('edit'), icon: 'sliders', onSelect: () => edit(k) },
-      { label: t('rotate'), icon: 'refresh', onSelect: () => setRotating(k) },
+      ...(k.agent
+        ? [] // its text changes by itself
+        : [{ label: t('rotate'), icon: 'refresh', onSelect: () => setRotating(k) } as const]),
       ...(k.limit === null
         ? []
         : [{ label: t('resetSpending'), icon: 'wallet', onSelect: () => setResetting(k) } as const]),

@@ -159,7 +159,13 @@ export default function Keys() {
               head: t('expires'),
               from: 'lg',
               cell: (k) =>
-                k.expires_at ? date(k.expires_at) : <span className="text-ink3">{t('noExpiry')}</span>,
+                k.agent ? (
+                  date(k.agent.ends_at)
+                ) : k.expires_at ? (
+                  date(k.expires_at)
+                ) : (
+                  <span className="text-ink3">{t('noExpiry')}</span>
+                ),
             },
             {
               key: 'menu',

@@ -1,0 +1,84 @@
+package agent
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Settings are what an operator sets for all Claude Codes: an object as in its managed-settings.json.
+type Settings struct {
+	ID       string // of these settings, as a UUID
+	JSON     []byte // with its members in order and no space
+	Checksum string // "sha256:" and the hex SHA-256 of JSON, as the client computes it of what it holds
+}
+
+// MaxSettings is the largest text of settings in bytes.
+const MaxSettings = 256 << 10
+
+// ReadSettings reads an object. It fails with fault.Invalid for what is none.
+func ReadSettings(text []byte) (*Settings, error) {
+	const op = "agent.ReadSettings"
+	if len(text) > MaxSettings {
+		return nil, fault.Newf(fault.Invalid, op, "The settings must have at most %d bytes.", MaxSettings)
+	}
+	if err := rawjson.Check(text, rawjson.Limits{Depth: 30, Keys: 10000, Values: 50000}); err != nil {
+		return nil, err
+	}
+	if rawjson.KindOf(text) != rawjson.Object {
+		return nil, fault.New(fault.Invalid, op, "The settings must be a JSON object.")
+	}
+	var w rawjson.Writer
+	inOrder(&w, text)
+	sum := sha256.Sum256(w.B)
+	digits := hex.EncodeToString(sum[:])
+	id := digits[:8] + "-" + digits[8:12] + "-8" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:32] // version 8 of RFC 9562
+	return &Settings{ID: id, JSON: w.B, Checksum: "sha256:" + digits}, nil
+}
+
+// inOrder writes a value that was checked with the members of its objects in order.
+func inOrder(w *rawjson.Writer, v []byte) {
+	switch rawjson.KindOf(v) {
+	case rawjson.Object:
+		type member struct {
+			name  string
+			value []byte
+		}
+		var all []member
+		for m := rawjson.MembersOf(v); m.Next(); {
+			all = append(all, member{string(m.Name), m.Value})
+		}
+		slices.SortFunc(all, func(a, b member) int {
+			if a.name < b.name {
+				return -1
+			}
+			return 1
+		})
+		w.Object()
+		for _, m := range all {
+			w.Name(m.name)
+			inOrder(w, m.value)
+		}
+		w.EndObject()
+	case rawjson.Array:
+		w.Array()
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			inOrder(w, e.Value)
+		}
+		w.EndArray()
+	case rawjson.String:
+		w.Text(rawjson.Text(v))
+	case rawjson.Number:
+		if f, ok := rawjson.Float(v); ok { // as the client's language writes it
+			w.Literal(strconv.FormatFloat(f, 'f', -1, 64))
+			return
+		}
+		w.Raw(v)
+	default:
+		w.Raw(v)
+	}
+}

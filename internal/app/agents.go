@@ -1,0 +1,50 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"weir/internal/agent"
+	"weir/internal/apikey"
+	"weir/internal/loop"
+)
+
+// makeAgents makes what lets programs act for people.
+func (g *Gateway) makeAgents(verifier *apikey.Verifier) *agent.Manager {
+	agents := agent.NewManager(g.store.Agents, verifier.ForgetUser, time.Now, g.cfg.SignIn.Config, g.cfg.Keys.MaxPerUser)
+	g.keep(loop.Every(sweepPeopleEvery, func(ctx context.Context) {
+		for more := true; more && ctx.Err() == nil; {
+			n, err := agents.Sweep(ctx, sweepPeopleAt)
+			if err != nil {
+				g.slog.Warn("sign-ins of agents that have expired could not be deleted; it is tried again", "error", err)
+			}
+			more = err == nil && n >= sweepPeopleAt
+		}
+	}))
+	return agents
+}
+
+// agentSettings reads what is set for Claude Code; nil: nothing is.
+func (g *Gateway) agentSettings() (*agent.Settings, error) {
+	path := g.cfg.SignIn.ClaudeCode
+	if path == "" {
+		return nil, nil
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, agent.MaxSettings+1))
+	if err != nil {
+		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
+	}
+	s, err := agent.ReadSettings(text)
+	if err != nil {
+		return nil, fmt.Errorf("sign_in.claude_code_settings: %s: %w", path, err)
+	}
+	return s, nil
+}
