@@ -208,13 +208,6 @@ func TestRefusals(t *testing.T) {
 			_, err := o.Renew(t.Context(), tokens.Refresh)
 			return err
 		}, agent.InvalidGrant},
-		"renewed too often": {func(t *testing.T, o *fixture) error {
-			tokens, err := o.signIn(t), error(nil)
-			for n := 0; err == nil && n < 100; n++ {
-				tokens, err = o.Renew(t.Context(), tokens.Refresh)
-			}
-			return err
-		}, agent.SlowDown},
 		"too many from a network": {func(t *testing.T, o *fixture) (err error) {
 			for n := 0; err == nil && n < 100; n++ {
 				_, err = o.Ask(t.Context(), terminal)
@@ -261,6 +254,47 @@ func TestGuessing(t *testing.T) {
 	b := o.ask(t)
 	if _, err := o.Look(t.Context(), o.person.ID, browser.Network, b.Code); err != nil {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestPollsWithJitter is a terminal that asks each five seconds, with what clocks and networks add and take away: what comes too early is not refused
+// for ever.
+func TestPollsWithJitter(t *testing.T) {
+	o := open(t)
+	a := o.ask(t)
+	early := 0
+	for n := range 100 {
+		_, err := o.Poll(t.Context(), a.DeviceCode)
+		switch agent.Refusal(err) {
+		case agent.Pending:
+		case agent.SlowDown:
+			if early++; n%4 != 1 {
+				t.Fatalf("%d: %v", n, err)
+			}
+		default:
+			t.Fatalf("%d: %v", n, err)
+		}
+		o.wait([]time.Duration{3900, 5100, 4100, 5900}[n%4] * time.Millisecond)
+	}
+	if early == 0 {
+		t.Error("nothing was too early")
+	}
+}
+
+// TestRenewEarly is a program that renews all the time: it ends no other's access token.
+func TestRenewEarly(t *testing.T) {
+	o := open(t)
+	first := o.signIn(t)
+	for range 5 {
+		o.wait(5 * time.Minute)
+		again, err := o.Renew(t.Context(), first.Refresh)
+		if err != nil || again.Access != first.Access || again.Refresh != first.Refresh {
+			t.Fatalf("%+v, %v", again, err)
+		}
+	}
+	again, err := o.Renew(t.Context(), first.Refresh)
+	if err != nil || again.ExpiresIn != 35*time.Minute || !o.works(t, first.Access) {
+		t.Errorf("%+v, %v", again, err)
 	}
 }
 
@@ -332,7 +366,7 @@ func TestReuse(t *testing.T) {
 			other := o.signIn(t)
 			last := copied
 			for range times {
-				o.wait(20 * time.Minute)
+				o.wait(40 * time.Minute)
 				var err error
 				last, err = o.Renew(t.Context(), last.Refresh)
 				ok(t, err)

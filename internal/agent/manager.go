@@ -32,7 +32,6 @@ var (
 	askRate   = limit.Rates{{Amount: 60, Per: 10 * time.Minute}} // codes for one network: an office signs in behind one address
 	pollRate  = limit.Rates{{Amount: 1, Per: Interval - time.Second}}
 	guessRate = limit.Rates{{Amount: 10, Per: 10 * time.Minute}} // wrong codes, of one person and of one network
-	renewRate = limit.Rates{{Amount: 60, Per: time.Hour}}        // of one sign-in; each is a transaction
 )
 
 const gateNames = 20000
@@ -49,7 +48,7 @@ type Manager struct {
 	most   time.Duration // and in any case after so long
 	bounds Bounds
 
-	asks, polls, guesses, renewals *limit.Gate
+	asks, polls, guesses *limit.Gate
 }
 
 // NewManager makes a Manager. Sign-ins last as the sessions of a browser do; a user may have maxKeys keys.
@@ -57,7 +56,7 @@ func NewManager(s Store, forget func(user string), now func() time.Time, c auth.
 	gate := func() *limit.Gate { return limit.NewGate(now(), gateNames) }
 	b, long := usual, auth.Default()
 	b.Keys = maxKeys
-	return &Manager{store: s, forget: forget, now: now, idle: cmp.Or(c.Idle, long.Idle), most: cmp.Or(c.Longest, long.Longest), bounds: b, asks: gate(), polls: gate(), guesses: gate(), renewals: gate()}
+	return &Manager{store: s, forget: forget, now: now, idle: cmp.Or(c.Idle, long.Idle), most: cmp.Or(c.Longest, long.Longest), bounds: b, asks: gate(), polls: gate(), guesses: gate()}
 }
 
 // Asked is what a device is told that asks. DeviceCode is stored nowhere.
@@ -238,7 +237,7 @@ func (m *Manager) begin(ctx context.Context, deviceCode string, d *Device, now t
 		return Tokens{}, err
 	}
 	f, err := m.store.SignInBy(ctx, s.Family)
-	return m.tokens(&f, deviceCode, now), err
+	return tokens(&f, pairAfter(deviceCode, f.Family, f.Salt), now), err
 }
 
 // again answers a device that asks once more because the answer with its tokens was lost.
@@ -252,19 +251,18 @@ func (m *Manager) again(ctx context.Context, deviceCode string, now time.Time) (
 	case f.UserDisabled, !same(f.Former, hashOf(deviceCode)), now.Sub(f.RenewedAt) >= graceFor:
 		return Tokens{}, unknownCode()
 	}
-	return m.tokens(&f, deviceCode, now), nil
+	return tokens(&f, pairAfter(deviceCode, f.Family, f.Salt), now), nil
 }
 
-// tokens are those that a sign-in has, made of what was before them.
-func (m *Manager) tokens(f *Found, former string, now time.Time) Tokens {
-	p := pairAfter(former, f.Family, f.Salt)
+func tokens(f *Found, p pair, now time.Time) Tokens {
 	return Tokens{Access: p.access, Refresh: p.refresh, ExpiresIn: f.KeyExpiresAt.Sub(now), Email: f.Email}
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// Renew replaces the tokens of a sign-in. A token that was replaced some seconds ago gets those that have replaced it; one that was replaced before
-// ends the sign-in, because two have it.
+// Renew replaces the tokens of a sign-in. In the first half of their life they are given again as they are: programs that renew them all the time
+// would end each other's. A token that was replaced some seconds ago gets those that have replaced it; one that was replaced before ends the sign-in,
+// because two have it.
 func (m *Manager) Renew(ctx context.Context, refresh string) (Tokens, error) {
 	family := familyOf(refresh)
 	if family == "" {
@@ -282,14 +280,13 @@ func (m *Manager) Renew(ctx context.Context, refresh string) (Tokens, error) {
 		switch hash := hashOf(refresh); {
 		case f.UserDisabled, f.KeyDisabled, !now.Before(f.ExpiresAt), now.Sub(f.RenewedAt) >= m.idle:
 			return Tokens{}, gone()
+		case same(f.Hash, hash) && f.KeyExpiresAt.Sub(now) > AccessFor/2:
+			return tokens(&f, pairOf(refresh), now), nil
 		case same(f.Hash, hash):
 		case same(f.Former, hash) && now.Sub(f.RenewedAt) < graceFor:
-			return m.tokens(&f, refresh, now), nil
+			return tokens(&f, pairAfter(refresh, family, f.Salt), now), nil
 		default:
 			return Tokens{}, m.reused(ctx, &f, now)
-		}
-		if err := m.take(m.renewals, f.Key, &renewRate, "This sign-in was renewed too often. Wait, and try again."); err != nil {
-			return Tokens{}, err
 		}
 		next := f
 		next.Salt = newSalt()
@@ -301,7 +298,7 @@ func (m *Manager) Renew(ctx context.Context, refresh string) (Tokens, error) {
 		err = m.store.Renew(ctx, Renewal{Key: f.Key, Former: f.Hash, Hash: hashOf(p.refresh), Salt: next.Salt, KeyHash: apikey.Hash(p.access), Label: apikey.Label(p.access), Until: next.KeyExpiresAt, Now: now})
 		switch {
 		case err == nil:
-			return m.tokens(&next, refresh, now), nil
+			return tokens(&next, p, now), nil
 		case !fault.Is(err, fault.NotFound) && !errors.Is(err, apikey.ErrLabelTaken):
 			return Tokens{}, err
 		}

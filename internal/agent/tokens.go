@@ -43,15 +43,17 @@ func familyOf(text string) string {
 // familyFrom is the family of the sign-in that a device code begins.
 func familyFrom(deviceCode string) string { return base62(derive(deviceCode, "", "family"), familyLen) }
 
-// pair are the tokens that follow another. They are made of it and of a salt that the store keeps: two terminals that renew one token at the same
-// time, or one that has lost the answer, get the same pair, while the store alone knows none of them.
+// pair are the tokens of a sign-in. The access token is made of the refresh token.
 type pair struct{ access, refresh string }
 
+func pairOf(refresh string) pair {
+	return pair{apikey.MintFrom(derive(refresh, "", "access")), refresh}
+}
+
+// pairAfter are the tokens that follow another, made of it and of a salt that the store keeps: two terminals that renew one token at the same time, or
+// one that has lost the answer, get the same pair, while the store alone knows none of them.
 func pairAfter(former, family, salt string) pair {
-	return pair{
-		access:  apikey.MintFrom(derive(former, salt, "access")),
-		refresh: RefreshPrefix + family + base62(derive(former, salt, "refresh"), secretLen),
-	}
+	return pairOf(RefreshPrefix + family + base62(derive(former, salt, "refresh"), secretLen))
 }
 
 func derive(secret, salt, purpose string) (out [sha256.Size]byte) {
