@@ -23,6 +23,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
+	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
@@ -220,6 +221,8 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	n.store = store
 	n.people = auth.NewManager(store.People, n.keys, nil, func() time.Time { return deps.Now() }, auth.Config{Passwords: true, SignUp: auth.ByInvite})
 	deps.People, deps.CallerOf = n.people, verifier.Of
+	agents := agent.NewManager(store.Agents, verifier.ForgetUser, func() time.Time { return deps.Now() }, auth.Config{}, 50)
+	deps.Agents = agents
 	if parts != nil {
 		parts(&deps)
 	}
@@ -231,7 +234,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	n.rankings = listing.NewRankings(deps.Catalog, deps.Now, deps.Slog)
 	if deps.Operations == nil {
 		accounts := accountapi.Deps{
-			Books: deps.Ledger, Accounts: n.users, People: deps.People, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
+			Books: deps.Ledger, Accounts: n.users, People: deps.People, Agents: agents, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
 			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 		}
 		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}

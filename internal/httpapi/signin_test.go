@@ -258,6 +258,8 @@ var staleMay = map[string]string{
 	"DELETE /api/admin/absences/{target}":        "it gives back what was taken",
 	"PUT /api/admin/settings/{key}":              "how much is logged for a while, which hurries in an outage",
 	"DELETE /api/admin/settings/{key}":           "the configuration holds again",
+	"POST /api/auth/device":                      "it only reads",
+	"POST /api/auth/device/decision":             "it may refuse a program at any time; to allow one it asks itself: TestAllowingNeedsARecentSignIn",
 	"PUT /api/chats/{id}":                        "a chat that is going on",
 	"DELETE /api/chats/{id}":                     "one chat, which is on the screen",
 	"PATCH /api/account/profile":                 "a name and a language",

@@ -1125,6 +1125,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/.well-known/oauth-authorization-server": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How programs are signed in for a person (RFC 8414) */
+        get: operations["getOAuthMetadata"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/device_authorization": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a code that a person allows in a browser (RFC 8628). Unknown members of the form are ignored */
+        post: operations["authorizeDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Get tokens for a device code that was allowed, or for a refresh token
+         * @description An access token is an API key of the person that works for an hour. A refresh token is replaced with each use: for a minute the former one gets the same tokens again, afterwards its use ends the sign-in.
+         */
+        post: operations["getOAuthToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End the sign-in of an access token or a refresh token (RFC 7009). What is none is left alone */
+        post: operations["revokeOAuthToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/managed/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the operator has set for Claude Code */
+        get: operations["getManagedSettings"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -2083,6 +2171,43 @@ export interface paths {
         post?: never;
         /** End one session */
         delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/device": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * What shows a code and asks to act for this person
+         * @description After ten codes that are none in ten minutes it is refused.
+         */
+        post: operations["lookAtDevice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/auth/device/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say whether what shows a code may act for this person. To allow it needs a recent sign-in */
+        post: operations["decideOnDevice"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -5682,6 +5807,72 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        OAuthErrorBody: {
+            /** @enum {string} */
+            error: "invalid_request" | "invalid_grant" | "unsupported_grant_type" | "access_denied" | "authorization_pending" | "slow_down" | "expired_token" | "temporarily_unavailable" | "server_error";
+            error_description: string;
+        };
+        OAuthMetadata: {
+            /** Format: uri */
+            issuer: string;
+            /** Format: uri */
+            device_authorization_endpoint: string;
+            /** Format: uri */
+            token_endpoint: string;
+            /** Format: uri */
+            revocation_endpoint: string;
+            grant_types_supported: string[];
+            response_types_supported?: string[];
+            token_endpoint_auth_methods_supported?: string[];
+            revocation_endpoint_auth_methods_supported?: string[];
+            scopes_supported?: string[];
+            /** @description Of the protocol of Claude Code */
+            gateway_protocol_version?: number;
+        };
+        DeviceAuthorization: {
+            /** @description For the token endpoint */
+            device_code: string;
+            /**
+             * @description That the program shows
+             * @example WDJB-MJHT
+             */
+            user_code: string;
+            /**
+             * Format: uri
+             * @description Page on which the person types the code
+             */
+            verification_uri: string;
+            /**
+             * Format: uri
+             * @description The page with the code
+             */
+            verification_uri_complete: string;
+            /** @description Seconds */
+            expires_in: number;
+            /** @description Seconds between two questions at the token endpoint */
+            interval: number;
+        };
+        OAuthTokens: {
+            /** @description An API key that works until it expires */
+            access_token: string;
+            /** @enum {string} */
+            token_type: "Bearer";
+            /** @description Seconds */
+            expires_in: number;
+            refresh_token: string;
+            /** @description Of the person who has allowed it */
+            email?: string;
+        };
+        ManagedSettings: {
+            /**
+             * Format: uuid
+             * @description Of these settings
+             */
+            uuid: string;
+            checksum: string;
+            /** @description As in a managed-settings.json of Claude Code */
+            settings: Record<string, never>;
+        };
         Health: {
             /** @enum {string} */
             status: "ok" | "unavailable";
@@ -7194,6 +7385,8 @@ export interface components {
             last_used_at: string | null;
             /** @description The text before the last rotation, while it works */
             previous: components["schemas"]["FormerKey"] | null;
+            /** @description The program that the key is of; null: it is no program's that was signed in */
+            agent: components["schemas"]["AgentSignIn"] | null;
         };
         /** @description What is to be different. What is left out stays. */
         AccountKeyChange: {
@@ -7578,6 +7771,28 @@ export interface components {
             next: string | null;
             /** @description When the period has no calls: the last day before its end that has some */
             last_day: string | null;
+        };
+        /** @description A program that a person has signed in, such as a coding agent. Its access token is the key's text, which changes with each renewal. */
+        AgentSignIn: {
+            /** @description Name of the program, as it has said itself */
+            client: string;
+            /** @description From which it asked to be signed in */
+            address: string | null;
+            /**
+             * Format: date-time
+             * @description When it was signed in
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it last got another token
+             */
+            renewed_at: string;
+            /**
+             * Format: date-time
+             * @description Unless it is renewed before; at the latest when a session of a browser would end
+             */
+            ends_at: string;
         };
         /** @description Where alerts go. */
         AlertChannel: {
@@ -8511,6 +8726,31 @@ export interface components {
             authenticatorSelection: components["schemas"]["AuthenticatorSelection"];
             /** @enum {string} */
             attestation: "none";
+        };
+        /** @description A program that asks to act for a person. */
+        Device: {
+            code: string;
+            /** @description Name of the program, as it has said itself */
+            client: string;
+            /** @description From which it asks */
+            address: string | null;
+            /** @description It asks from the network of this browser */
+            here: boolean;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+        };
+        /** @description A code that a program shows. */
+        DeviceCode: {
+            /** @description As it is shown, with or without the dash, in any case */
+            code: string;
+        };
+        /** @description Says whether the program may act for the person who is signed in. */
+        DeviceDecision: {
+            /** @description As it is shown, with or without the dash, in any case */
+            code: string;
+            allow: boolean;
         };
         /** @description Who disabled a key. */
         Disabler: {
@@ -12184,6 +12424,8 @@ export interface components {
             last_used_at: string | null;
             /** @description The text before the last rotation, while it works */
             previous: components["schemas"]["FormerKey"] | null;
+            /** @description The program that the key is of; null: it is no program's that was signed in */
+            agent: components["schemas"]["AgentSignIn"] | null;
             /** @description Null: it is not disabled, or it is not known */
             disabled_by: components["schemas"]["Disabler"] | null;
         };
@@ -12358,6 +12600,17 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["MessagesErrorBody"];
+            };
+        };
+        /** @description An error of OAuth */
+        OAuthError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["OAuthErrorBody"];
             };
         };
         /** @description An error in the envelope of the Gemini style */
@@ -15623,6 +15876,167 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    getOAuthMetadata: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The metadata */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthMetadata"];
+                };
+            };
+            404: components["responses"]["OAuthError"];
+            "4XX": components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    authorizeDevice: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                /**
+                 * @example {
+                 *       "surface": "claude_code"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The codes, which work for ten minutes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceAuthorization"];
+                };
+            };
+            429: components["responses"]["OAuthError"];
+            "4XX": components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    getOAuthToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "grant_type": "urn:ietf:params:oauth:grant-type:device_code",
+                 *       "device_code": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    /** @enum {string} */
+                    grant_type: "urn:ietf:params:oauth:grant-type:device_code" | "refresh_token";
+                    device_code?: string;
+                    refresh_token?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description The tokens */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OAuthTokens"];
+                };
+            };
+            400: components["responses"]["OAuthError"];
+            401: components["responses"]["OAuthError"];
+            429: components["responses"]["OAuthError"];
+            "4XX": components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    revokeOAuthToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "token": "4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *     }
+                 */
+                "application/x-www-form-urlencoded": {
+                    token: string;
+                    /** @description It is not needed */
+                    token_type_hint?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description It works no more */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["OAuthError"];
+            default: components["responses"]["OAuthError"];
+        };
+    };
+    getManagedSettings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The quoted checksum of the settings that the client holds */
+                "If-None-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The settings; ETag has the quoted checksum */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ManagedSettings"];
+                };
+            };
+            /** @description They are those that the client holds */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: components["responses"]["MessagesError"];
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
     getHealth: {
         parameters: {
             query?: never;
@@ -18671,6 +19085,97 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Error"];
             404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    lookAtDevice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceCode"];
+            };
+        };
+        responses: {
+            /** @description The program, which waits */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    decideOnDevice: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "allow": false,
+                 *       "code": "WDJB-MJHT"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DeviceDecision"];
+            };
+        };
+        responses: {
+            /** @description The program, which learns of it with its next question */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Device"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

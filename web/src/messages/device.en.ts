@@ -16,8 +16,7 @@ const messages = {
   account: 'Your account',
   may: 'It will call models for you and spend your balance until it is signed out. It cannot see your money, your chats or your keys, and it can change nothing.',
   compare: 'Is this code in your own terminal now?',
-  compareText:
-    'If somebody has sent you this code or this link, refuse: they would work at your expense.',
+  compareText: 'If somebody has sent you this code or this link, refuse: they would work at your expense.',
   compareFar:
     'The program runs in another network. If it is not on a machine of yours, or if somebody has sent you this code or this link, refuse: they would work at your expense.',
   allow: 'Allow',

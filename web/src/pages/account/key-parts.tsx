@@ -18,7 +18,8 @@ import type FirstCall from './first-call'
 import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
 export const renew = () => again(listAccountKeys, getAccountKey)
-export const expired = (k: Key) => k.agent === null && k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
+export const expired = (k: Key) =>
+  k.agent === null && k.expires_at !== null && Date.parse(k.expires_at) <= Date.now()
 
 /** The part of the limit that is spent, in thousandths: only for the width of a bar. */
 function share(k: Key): number {

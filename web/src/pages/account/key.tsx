@@ -83,7 +83,10 @@ export default function KeyPage() {
               { label: t('spent'), value: <Spending k={k} /> },
               { label: t('spentTotal'), value: <Money value={k.spent_total} exact /> },
               { label: t('used'), value: k.last_used_at ? <When at={k.last_used_at} /> : t('never') },
-              { label: t('expires'), value: k.agent ? date(k.agent.ends_at) : k.expires_at ? date(k.expires_at) : t('noExpiry') },
+              {
+                label: t('expires'),
+                value: k.agent ? date(k.agent.ends_at) : k.expires_at ? date(k.expires_at) : t('noExpiry'),
+              },
               { label: t('madeAt'), value: date(k.created_at) },
             ]}
           />

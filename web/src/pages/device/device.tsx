@@ -130,10 +130,19 @@ function Decide({
           <Button onClick={onBack}>{t('another')}</Button>
         ) : (
           <>
-            <Button look="main" busy={decide.running?.[0] === true} disabled={decide.busy} onClick={() => decide.run(true)}>
+            <Button
+              look="main"
+              busy={decide.running?.[0] === true}
+              disabled={decide.busy}
+              onClick={() => decide.run(true)}
+            >
               {t('allow')}
             </Button>
-            <Button busy={decide.running?.[0] === false} disabled={decide.busy} onClick={() => decide.run(false)}>
+            <Button
+              busy={decide.running?.[0] === false}
+              disabled={decide.busy}
+              onClick={() => decide.run(false)}
+            >
               {t('deny')}
             </Button>
           </>
