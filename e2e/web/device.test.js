@@ -46,7 +46,7 @@ test('a code is allowed after a sign-in, the program calls a model, and is ended
   assert.equal(tokens.status, 200);
   assert.equal((await say(tokens.access_token)).status, 200);
   assert.equal((await page.content()).includes(tokens.access_token), false);
-  await main.getByRole('link', { name: 'Keys' }).click();
+  await main.getByRole('link', { name: 'Keys' }).last().click();
   const row = page.getByRole('table').getByRole('row', { name: /Claude Code, 127\.0\.0\.1/ });
   await row.getByText('signed in').waitFor();
   await row.getByRole('button', { name: /Actions/ }).click();

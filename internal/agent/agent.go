@@ -20,7 +20,7 @@ type Device struct {
 	Address   string // from which it asked
 	Network   string // what limits count the address under
 	State     State
-	User      string // who has allowed it, "" nobody
+	User      string // who has decided, "" no person yet
 	CreatedAt time.Time
 	ExpiresAt time.Time
 }

@@ -59,7 +59,7 @@ func NewManager(s Store, forget func(user string), now func() time.Time, c auth.
 	return &Manager{store: s, forget: forget, now: now, idle: cmp.Or(c.Idle, long.Idle), most: cmp.Or(c.Longest, long.Longest), bounds: b, asks: gate(), polls: gate(), guesses: gate()}
 }
 
-// Asked is what a device is told that asks. DeviceCode is stored nowhere.
+// Asked is the answer to a device that asks. DeviceCode is stored nowhere.
 type Asked struct {
 	DeviceCode string
 	Code       string // as it is shown: "WDJB-MJHT"

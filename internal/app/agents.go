@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/agent"
 	"weir/internal/apikey"
+	"weir/internal/httpapi"
 	"weir/internal/loop"
 )
 
@@ -28,7 +29,7 @@ func (g *Gateway) makeAgents(verifier *apikey.Verifier) *agent.Manager {
 }
 
 // agentSettings reads what is set for Claude Code; nil: nothing is.
-func (g *Gateway) agentSettings() (*agent.Settings, error) {
+func (g *Gateway) agentSettings() (*httpapi.ManagedSettings, error) {
 	path := g.cfg.SignIn.ClaudeCode
 	if path == "" {
 		return nil, nil
@@ -38,11 +39,11 @@ func (g *Gateway) agentSettings() (*agent.Settings, error) {
 		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
 	}
 	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, agent.MaxSettings+1))
+	text, err := io.ReadAll(io.LimitReader(file, httpapi.MaxManagedSettings+1))
 	if err != nil {
 		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
 	}
-	s, err := agent.ReadSettings(text)
+	s, err := httpapi.ReadManagedSettings(text)
 	if err != nil {
 		return nil, fmt.Errorf("sign_in.claude_code_settings: %s: %w", path, err)
 	}

@@ -24,7 +24,7 @@ var groups = []group{
 	{"guides", []entry{
 		{"docs/guides/streaming.md", "Show an answer while it is written: in Python, Node, Go and curl, with its cost, and what to do when it breaks off."},
 		{"docs/guides/tools.md", "Let a model call functions of your program: in Python, Node, Go and curl."},
-		{"docs/guides/claude-code.md", "Let people sign Claude Code in with a browser: no keys to copy, settings for all, out when they leave."},
+		{"docs/guides/claude-code.md", "Let people sign their agents in with a browser: no keys to copy, settings for all, out when they leave."},
 		{"docs/guides/pay.md", "Put money into your wallet: by card, by itself, by bank transfer, with a code."},
 		{"docs/guides/spend.md", "See in a browser what was spent and why, and bound it."},
 		{"docs/guides/setups.md", "From the playground to a preset; what to bring from elsewhere."},
@@ -114,6 +114,7 @@ var groups = []group{
 		{"docs/decisions/master-key.md", "Who makes the key that encrypts providers' keys."},
 		{"docs/decisions/migrations.md", "Migrations only add, and what is unused goes one version later."},
 		{"docs/decisions/paid-fields.md", "Fields that are refused, and features that need a price."},
+		{"docs/decisions/agents.md", "Programs are signed in with a code; their access token is a key that expires, and a refresh token makes its successor."},
 		{"docs/decisions/own-keys.md", "An endpoint with an own key is an endpoint of its own, at the price of the fee."},
 		{"docs/decisions/payments.md", "A notification of a payment is a hint to ask; what the provider confirms is credited, once."},
 		{"docs/decisions/pdf.md", "PDF files are read in a process of their own."},

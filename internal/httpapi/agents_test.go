@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"weir/internal/accountapi"
-	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/catalogapi"
 	"weir/internal/fault"
@@ -308,7 +307,7 @@ func TestAgentKeys(t *testing.T) {
 
 func TestManagedSettings(t *testing.T) {
 	t.Parallel()
-	set, err := agent.ReadSettings([]byte(`{"permissions": {"deny": ["WebFetch"]}, "availableModels": ["sonnet"]}`))
+	set, err := httpapi.ReadManagedSettings([]byte(`{"permissions": {"deny": ["WebFetch"]}, "availableModels": ["sonnet"]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,6 +342,28 @@ func TestNoAgentSignsIn(t *testing.T) {
 	for _, path := range []string{"/oauth/device_authorization", "/oauth/token", "/oauth/revoke"} {
 		if r := n.oauth(path, url.Values{"grant_type": {deviceGrant}}); r.StatusCode != 404 {
 			t.Errorf("%s: %d %s", path, r.StatusCode, r.body)
+		}
+	}
+}
+
+// TestReadManagedSettings compares checksums with those that JavaScript computes of JSON.stringify with members in order.
+func TestReadManagedSettings(t *testing.T) {
+	for text, want := range map[string]string{
+		`{}`: `{}`,
+		` { "b" : [ 1.0 , 2e2, true, null ], "a": {"z": "\u00e9\n\u2028/<", "y": -0.5 } } `: "{\"a\":{\"y\":-0.5,\"z\":\"\u00e9\\n\u2028/<\"},\"b\":[1,200,true,null]}",
+	} {
+		s, err := httpapi.ReadManagedSettings([]byte(text))
+		if err != nil || string(s.JSON) != want {
+			t.Errorf("%s, %v; want %s", s.JSON, err, want)
+		}
+	}
+	s, err := httpapi.ReadManagedSettings([]byte(`{"permissions":{"deny":["WebFetch"]},"availableModels":["sonnet"]}`))
+	if err != nil || s.Checksum != "sha256:87e31d10e76a5bc36cf292276eb6916c6d8e19f2e0e45c2806a7244a372cbd7c" || len(s.ID) != 36 {
+		t.Errorf("%s %s", s.Checksum, s.ID)
+	}
+	for _, text := range []string{``, `[]`, `{"a":1,"a":2}`, `{"a":`, `"x"`, strings.Repeat(" ", httpapi.MaxManagedSettings) + "{}"} {
+		if _, err := httpapi.ReadManagedSettings([]byte(text)); err == nil {
+			t.Errorf("%.20q is read", text)
 		}
 	}
 }

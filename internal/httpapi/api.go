@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
-	"weir/internal/agent"
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
@@ -92,8 +91,8 @@ type Deps struct {
 	People   *auth.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
-	Agents        Agents          // nil: programs cannot be signed in
-	AgentSettings *agent.Settings // for Claude Code; nil: none
+	Agents        Agents           // nil: programs cannot be signed in
+	AgentSettings *ManagedSettings // for Claude Code; nil: none
 
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime

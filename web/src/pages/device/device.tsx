@@ -101,7 +101,7 @@ function Decide({
         <span className="text-ink3">{device.here ? t('here') : t('elsewhere')}</span>
       </>,
     ],
-    [t('asked'), <When at={device.created_at} full />],
+    [t('asked'), <When at={device.created_at} />],
     [t('account'), <span translate="no">{me?.user?.email ?? me?.user?.name}</span>],
   ]
   return (

@@ -1,4 +1,4 @@
-package agent
+package httpapi
 
 import (
 	"crypto/sha256"
@@ -10,21 +10,21 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Settings are what an operator sets for all Claude Codes: an object as in its managed-settings.json.
-type Settings struct {
+// ManagedSettings are what an operator sets for all Claude Codes: an object as in its managed-settings.json.
+type ManagedSettings struct {
 	ID       string // of these settings, as a UUID
 	JSON     []byte // with its members in order and no space
 	Checksum string // "sha256:" and the hex SHA-256 of JSON, as the client computes it of what it holds
 }
 
-// MaxSettings is the largest text of settings in bytes.
-const MaxSettings = 256 << 10
+// MaxManagedSettings is the largest text of settings in bytes.
+const MaxManagedSettings = 256 << 10
 
-// ReadSettings reads an object. It fails with fault.Invalid for what is none.
-func ReadSettings(text []byte) (*Settings, error) {
-	const op = "agent.ReadSettings"
-	if len(text) > MaxSettings {
-		return nil, fault.Newf(fault.Invalid, op, "The settings must have at most %d bytes.", MaxSettings)
+// ReadManagedSettings reads an object. It fails with fault.Invalid for what is none.
+func ReadManagedSettings(text []byte) (*ManagedSettings, error) {
+	const op = "httpapi.ReadManagedSettings"
+	if len(text) > MaxManagedSettings {
+		return nil, fault.Newf(fault.Invalid, op, "The settings must have at most %d bytes.", MaxManagedSettings)
 	}
 	if err := rawjson.Check(text, rawjson.Limits{Depth: 30, Keys: 10000, Values: 50000}); err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func ReadSettings(text []byte) (*Settings, error) {
 	sum := sha256.Sum256(w.B)
 	digits := hex.EncodeToString(sum[:])
 	id := digits[:8] + "-" + digits[8:12] + "-8" + digits[13:16] + "-8" + digits[17:20] + "-" + digits[20:32] // version 8 of RFC 9562
-	return &Settings{ID: id, JSON: w.B, Checksum: "sha256:" + digits}, nil
+	return &ManagedSettings{ID: id, JSON: w.B, Checksum: "sha256:" + digits}, nil
 }
 
 // inOrder writes a value that was checked with the members of its objects in order.
