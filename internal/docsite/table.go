@@ -24,7 +24,7 @@ var groups = []group{
 	{"guides", []entry{
 		{"docs/guides/streaming.md", "Show an answer while it is written: in Python, Node, Go and curl, with its cost, and what to do when it breaks off."},
 		{"docs/guides/tools.md", "Let a model call functions of your program: in Python, Node, Go and curl."},
-		{"docs/guides/claude-code.md", "Let people sign their agents in with a browser: no keys to copy, settings for all, out when they leave."},
+		{"docs/guides/agents.md", "Let people sign their agents in with a browser: no keys to copy, settings for all, out when they leave."},
 		{"docs/guides/pay.md", "Put money into your wallet: by card, by itself, by bank transfer, with a code."},
 		{"docs/guides/spend.md", "See in a browser what was spent and why, and bound it."},
 		{"docs/guides/setups.md", "From the playground to a preset; what to bring from elsewhere."},
