@@ -52,6 +52,7 @@ type commands struct {
 	Route     routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
 	Ready     readyCmd     `cmd:"" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
 	Top       topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
+	Agent     agentCmd     `cmd:"" help:"Sign programs such as Codex in to a gateway with a browser, and print keys for them."`
 	Export    exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
 	Reconcile reconcileCmd `cmd:"" help:"Compare what a provider exported of its usage with the calls of the gateway."`
 	Sales     salesCmd     `cmd:"" help:"Show what calls brought and cost, by model, provider, account or day."`
