@@ -35,7 +35,7 @@ type Editor interface {
 // Ownership is who owns a provider or an endpoint, and whether it takes part.
 type Ownership struct {
 	ID      string  `json:"id"`
-	Origin  string  `json:"origin" enum:"builtin,file,database"`
+	Origin  string  `json:"origin" enum:"builtin,file,database,server"`
 	Where   *string `json:"where"`   // position in the configuration
 	On      bool    `json:"on"`      // it is enabled
 	Version *int64  `json:"version"` // of the catalog, of its last change in the database

@@ -78,7 +78,7 @@ func endpointOf(b *edit.Built, v *edit.EndpointView, s *console.Standing, away *
 type listEndpoints struct {
 	Provider string `json:"-" query:"provider"` // only endpoints of the provider of this id
 	Model    string `json:"-" query:"model"`    // only endpoints of this model
-	Origin   string `json:"-" query:"origin" enum:"builtin,file,database"`
+	Origin   string `json:"-" query:"origin" enum:"builtin,file,database,server"`
 	State    string `json:"-" query:"state" enum:"healthy,slow,ejected,draining,off"`
 	Text     string `json:"-" query:"q"`                       // only endpoints with this in their ids, in the names of their providers, or at the end of the key
 	Order    string `json:"-" query:"order" enum:"id,trouble"` // trouble: those that are not well first, then the busiest; by id without it

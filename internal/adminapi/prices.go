@@ -54,7 +54,7 @@ type PricedEndpoints struct {
 type listPrices struct {
 	Search   string `json:"-" query:"q"`        // only endpoints whose id contains this
 	Provider string `json:"-" query:"provider"` // only endpoints of the provider of this id
-	Origin   string `json:"-" query:"origin" enum:"builtin,file,database"`
+	Origin   string `json:"-" query:"origin" enum:"builtin,file,database,server"`
 	Changed  bool   `json:"-" query:"changed"`          // only those that the draft changes
 	After    string `json:"-" query:"after"`            // next of the page before
 	Limit    int    `json:"-" query:"limit" most:"200"` // rows of the page; 50 without it

@@ -9,7 +9,7 @@ import (
 
 // ProviderTest is one small call to a provider, made to see whether it works. No wallet pays for it; the provider bills the operator.
 type ProviderTest struct {
-	Type       string   `json:"type"`       // of the model
+	Type       string   `json:"type"`       // of the model; models: the server was asked for its models
 	Address    string   `json:"address"`    // that was called
 	Model      *string  `json:"model"`      // that was called
 	Credential int      `json:"credential"` // which of the provider's keys was sent, from 1; 0: it has one or none

@@ -75,6 +75,7 @@ type Gateway struct {
 	built      atomic.Pointer[edit.Built] // the same with its owners, for operators
 	live       *live
 	looks      *loop.Loop // of live, for changes
+	finder     *finder
 	hints      *invalidate.Hearer
 	others     peers
 	absence    absence // of the database
@@ -193,6 +194,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics := httpapi.NewMetrics()
 	g.upstream = g.makeUpstream(cfg, metrics)
 	g.onClose(func(context.Context) { g.upstream.Close() })
+	g.finder = &finder{store: g.store.Catalog, look: g.upstream.Look, built: g.built.Load, changed: g.live.refresh, redact: redacted(g.redactor), now: g.live.now, log: g.slog}
 
 	metrics.WatchHealth(g.health)
 	metrics.WatchAside(g.book)

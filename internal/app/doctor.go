@@ -94,6 +94,7 @@ func (d Doctor) Examine(ctx context.Context, cfg config.Config, report func(Find
 		return
 	}
 	d.catalog(b)
+	d.found(b)
 	for _, f := range regretted(&cfg, b.Snapshot, os.LookupEnv) {
 		d.report(f)
 	}

@@ -154,9 +154,16 @@ func (l *live) stale(ctx context.Context) bool {
 	if err != nil {
 		return false
 	}
+	found, err := l.store.FoundVersion(ctx)
+	if err != nil {
+		return false
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
+	if found != l.state.FoundVersion() && (l.failed == 0 || version != l.failed) {
+		return true
+	}
 	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.state.Due(l.now()) != l.due || l.day != l.now().UTC().Format(time.DateOnly)
 }
 

@@ -85,7 +85,16 @@ func (g *Gateway) testProvider(ctx context.Context, id string) ([]adminapi.Provi
 	ctx, stop := context.WithTimeout(ctx, longestProviderTest)
 	defer stop()
 	list := []adminapi.ProviderTest{}
-	err := testProvider(ctx, g.cfg, g.dialer, g.catalog.Load(), id, false, func(t Trial) bool {
+	found, err := g.finder.once(ctx, g.built.Load().Provider(id), g.dialer)
+	if err != nil {
+		return nil, err
+	}
+	if found != nil {
+		if list = append(list, testOf(found)); g.catalog.Load().ModelsOf(id) == 0 {
+			return list, nil
+		}
+	}
+	err = testProvider(ctx, g.cfg, g.dialer, g.catalog.Load(), id, false, func(t Trial) bool {
 		list = append(list, testOf(&t))
 		return t.Wrong != wrongAddress && t.Wrong != wrongProxy && (t.Wrong != wrongKey || t.Key > 0) // the other calls would fail alike
 	})

@@ -47,7 +47,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 			"and share the limits by address; name the proxy in server.trusted_proxies")
 	}
 	g.offerSetup(ctx)
-	if len(g.catalog.Load().Models()) == 0 {
+	if len(g.catalog.Load().Models()) == 0 && !g.asksServers() {
 		g.slog.Warn("there is no model to serve, because no provider has a key: connect one in the browser, under /admin/providers, or set the variable of one, " +
 			"such as OPENAI_API_KEY, and start again; weir doctor says what else is missing")
 	}
@@ -97,6 +97,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	}
 	g.watch(watch)
 	g.keep(g.looks)
+	g.keep(g.finding())
 	g.keep(g.sampling())
 	g.watcher.Start()
 	g.keep(g.checkingBooks())

@@ -38,7 +38,7 @@ import (
 
 // Trial is one call to a provider, made to see whether it works. Nothing is charged to any wallet: the provider bills the operator.
 type Trial struct {
-	Type     string // of the model, one of catalog's Type constants
+	Type     string // of the model, one of catalog's Type constants; "models": the server was asked for its models
 	Dialect  string
 	Address  string
 	Model    string // slug, "" where none was called
@@ -59,9 +59,14 @@ type Trial struct {
 // TestProvider makes one cheap call for each type of model that a provider serves, and for each credential, and passes each result to done.
 // Images are made only if costly is set; videos never are. It fails if the provider is not known or has no models.
 func TestProvider(ctx context.Context, cfg config.Config, id string, costly bool, done func(Trial)) error {
-	b, err := BuildCatalog(ctx, cfg)
+	b, found, err := asked(ctx, cfg, id)
 	if err != nil {
 		return err
+	}
+	if found != nil {
+		if done(*found); b.Snapshot.ModelsOf(id) == 0 {
+			return nil
+		}
 	}
 	return testProvider(ctx, cfg, dialerOf(&cfg), b.Snapshot, id, costly, func(t Trial) bool {
 		done(t)

@@ -287,6 +287,13 @@ type Provider struct {
 	Facts      catalog.Facts          `yaml:"facts"` // of all its models
 	Wires      map[string]Wire        `yaml:"wires"` // by model type
 	Models     []Offer                `yaml:"models"`
+
+	// With the word discover in the place of models the server is asked for them, and these are of each that it names.
+	Discover      bool   `yaml:"-"`
+	Vendor        string `yaml:"vendor"`         // first part of their ids; "": the provider's id
+	ContextLength int64  `yaml:"context_length"` // where the server does not say how much it serves
+	Prices        Prices `yaml:"prices"`         // none: they are free
+	PriceUSD      Prices `yaml:"price_usd"`
 }
 
 // Wire describes how a provider serves models of one type, where that differs.

@@ -18,6 +18,7 @@ import (
 	"weir/internal/blob/s3"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/rate"
@@ -30,12 +31,12 @@ import (
 // A built-in provider is enabled when its key variable is set and builtin allows it, unless a provider of that id is declared with models.
 // A provider that is declared with a built-in id and without models has the built-in models, and overrides key, address, headers and data
 // policy.
-func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string) (catalog.Declared, error) {
+func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string) (catalog.Declared, map[string]*edit.Discovery, error) {
 	k := checker{c: c}
 	d := declaring{checker: &k, given: &rate}
 	d.all()
 	if err := errors.Join(k.errs...); err != nil {
-		return catalog.Declared{}, err
+		return catalog.Declared{}, nil, err
 	}
 	keys := d.borrowed
 	for _, p := range builtin.Providers() {
@@ -53,7 +54,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 	}
 	known, err := list.Declare(keys, d.rate)
 	if err != nil {
-		return catalog.Declared{}, err
+		return catalog.Declared{}, nil, err
 	}
 	for i := range known.Providers {
 		p := &known.Providers[i]
@@ -63,7 +64,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		if _, kept := more[p.ID]; missing != "" && kept {
 			p.BaseURL = "" // the address may be stored together with the credential
 		} else if missing != "" {
-			return catalog.Declared{}, fmt.Errorf("provider %q needs the environment variable %s, or a base_url", p.ID, missing)
+			return catalog.Declared{}, nil, fmt.Errorf("provider %q needs the environment variable %s, or a base_url", p.ID, missing)
 		}
 	}
 	// declared models override built-in ones
@@ -77,7 +78,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 	d.out.Append(known)
 	d.out.Families = slices.Concat(known.Families, c.Families) // what the operator says counts before what is built in
 	d.out.KnownSince, d.out.AttemptBudget = list.AsOf, c.Relay.AttemptBudget
-	return d.out, nil
+	return d.out, d.discoveries, nil
 }
 
 // amend applies the declaration of a built-in provider to it.
@@ -198,12 +199,13 @@ func (c *Config) HTTP2() map[string]bool {
 // declaring converts the configuration's providers and models into catalog declarations.
 type declaring struct {
 	*checker
-	given    *builtin.Rate // nil: the configuration's rate
-	rate     builtin.Rate
-	list     string
-	out      catalog.Declared
-	borrowed map[string]string // built-in providers declared without models -> their keys
-	unclear  []string          // slugs of models of which something is wrong
+	given       *builtin.Rate // nil: the configuration's rate
+	rate        builtin.Rate
+	list        string
+	out         catalog.Declared
+	borrowed    map[string]string          // built-in providers declared without models -> their keys
+	discoveries map[string]*edit.Discovery // of providers whose servers are asked for their models
+	unclear     []string                   // slugs of models of which something is wrong
 }
 
 func (d *declaring) all() {
@@ -237,6 +239,9 @@ func (c *Config) listVersion() string {
 	h := sha256.New()
 	for i := range c.Providers {
 		p := &c.Providers[i]
+		if p.Discover {
+			writeAll(h, p.ID, fmt.Sprint(p.Prices, p.PriceUSD))
+		}
 		for j := range p.Models {
 			o := &p.Models[j]
 			writeAll(h, p.ID, o.ID, o.Region, o.Variant, o.Tier, fmt.Sprint(o.Prices, o.PriceUSD, o.Thresholds, o.Hours, o.Images, o.Video))
@@ -286,7 +291,8 @@ func (d *declaring) provider(i int) {
 	}
 	key, keys := p.credentials()
 	known, isBuiltin := builtin.Named(p.ID)
-	if len(p.Models) == 0 && isBuiltin {
+	d.discovery(p, path, dialect, isBuiltin && !known.Template)
+	if len(p.Models) == 0 && isBuiltin && !p.Discover {
 		d.borrowed[p.ID] = key
 		amended := known.Provider
 		d.c.amend(&amended)
@@ -304,6 +310,32 @@ func (d *declaring) provider(i int) {
 		d.out.Providers = append(d.out.Providers, provider)
 	}
 	d.offers(i, path)
+}
+
+// discovery checks and converts what is said of models that the server names.
+func (d *declaring) discovery(p *Provider, path, dialect string, known bool) {
+	priced := *p
+	priced.Prices, priced.PriceUSD = Prices{}, Prices{}
+	switch has := p.Prices != priced.Prices || p.PriceUSD != priced.PriceUSD; {
+	case !p.Discover && (has || p.Vendor != "" || p.ContextLength != 0):
+		d.fail(path, "prices, price_usd, vendor and context_length of a provider are for models: discover; models that are listed have their own")
+	case !p.Discover:
+	case known:
+		d.fail(path+".models", "the models of %s are known; leave models out", p.ID)
+	case p.Vendor != "" && catalog.CheckSlug(p.Vendor+"/x") != nil:
+		d.fail(path+".vendor", "%q may hold only letters, digits and -._:@+, and begin with a letter or digit", clip(p.Vendor))
+	case dialect != "openai":
+		d.fail(path+".models", "only servers with the dialect openai are asked for their models")
+	default:
+		found := edit.Discovery{Vendor: p.Vendor, Context: p.ContextLength}
+		found.Pricing.Base, found.Pricing.Source = d.prices(path, &p.Prices, &p.PriceUSD, &found.Pricing)
+		found.Pricing.List = d.list
+		found.Complete(has)
+		if d.discoveries == nil {
+			d.discoveries = map[string]*edit.Discovery{}
+		}
+		d.discoveries[p.ID] = &found
+	}
 }
 
 // failedBefore reports whether something was wrong of a provider itself, which is looked at before its models.

@@ -23,12 +23,15 @@ func (k *checker) inherit(env Lookup) {
 }
 
 func (k *checker) complete(p *Provider, path string, env Lookup) {
+	known, ok := builtin.Named(p.ID)
+	if p.Like == "" && ok && known.Template && p.Discover {
+		p.Like = p.ID
+	}
 	if p.Like != "" {
 		k.like(p, path, env)
 		return
 	}
-	known, ok := builtin.Named(p.ID)
-	if !ok || len(p.Models) > 0 {
+	if !ok || len(p.Models) > 0 || p.Discover {
 		return
 	}
 	if known.Template {
@@ -46,7 +49,7 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 		k.fail(path+".like", "there is no known server %q%s", clip(p.Like), suggestion(p.Like, builtinIDs()))
 		return
 	}
-	if len(p.Models) == 0 {
+	if len(p.Models) == 0 && !p.Discover {
 		k.fail(path, "models is missing: like sets only how to call a server")
 	}
 	if p.BaseURL == "" {

@@ -14,8 +14,11 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"weir/internal/catalog/edit"
 	"weir/internal/secret"
 )
+
+var providerType = reflect.TypeFor[Provider]()
 
 // Overlay sets scalars by their path, such as "server.listen": the values of flags.
 type Overlay map[string]string
@@ -206,6 +209,14 @@ func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 				if meant := nearestOf(key.Value, names); meant != "" {
 					l.meant = append(l.meant, strings.TrimSuffix(path, key.Value)+meant)
 				}
+				return
+			}
+			if v.Type() == providerType && e.name == "models" && value.Kind == yaml.ScalarNode && value.Tag != "!!null" {
+				l.places[path] = l.at(value)
+				if value.Value != edit.DiscoverModels {
+					l.fail(l.at(value), path, "%s must be a list, or the word %s, not %s", path, edit.DiscoverModels, describe(value))
+				}
+				v.Addr().Interface().(*Provider).Discover = true
 				return
 			}
 			l.decode(value, e.of(v), path)

@@ -45,11 +45,11 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 	for id, credential := range credentials {
 		kept[id] = credential.Key
 	}
-	d, err := c.declared(env, builtin.Rate{Rate: r.Rate, Version: r.Version}, kept)
+	d, discoveries, err := c.declared(env, builtin.Rate{Rate: r.Rate, Version: r.Version}, kept)
 	if err != nil {
 		return nil, err
 	}
-	b := &edit.Base{Declared: d, FileProviders: map[string]string{}, FileEndpoints: map[string]string{}, Env: outbound.Lookup(env)}
+	b := &edit.Base{Declared: d, FileProviders: map[string]string{}, FileEndpoints: map[string]string{}, Discoveries: discoveries, Env: outbound.Lookup(env)}
 	for i := range c.Providers {
 		b.FileProviders[c.Providers[i].ID] = c.places.of("providers[" + strconv.Itoa(i) + "]")
 		if len(c.Providers[i].Models) == 0 {

@@ -113,6 +113,7 @@ var rules = map[string]rule{
 	"internal/catalog/builtin":       {layer: edge},
 	"internal/rate/cbr":              {layer: edge},
 	"internal/catalog/importer":      {layer: edge, beside: []string{"internal/catalog/builtin"}},
+	"internal/catalog/discover":      {layer: edge},
 	"internal/catalog/update":        {layer: edge, beside: []string{"internal/catalog/builtin", "internal/catalog/importer"}},
 	"internal/accesslog":             {layer: edge},
 	"internal/plugin":                {layer: edge, beside: []string{"internal/plugin/..."}},

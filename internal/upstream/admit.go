@@ -57,12 +57,31 @@ const maxTokenBytes = 64 << 10 // of an answer with a token
 
 // fetch sends a request for a token, with the certificate authorities and the timeouts of p.
 func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call) (status int, body []byte, err error) {
-	u, err := url.Parse(call.URL)
+	return c.simple(ctx, p, call.URL, call.Header, &dialect.Call{Body: call.Body}, maxTokenBytes)
+}
+
+// Look asks the server of a provider something that is no call of a model, with the provider's first key: a GET without a body, else a POST of
+// JSON. The answer is cut at so many bytes.
+func (c *Client) Look(ctx context.Context, p *catalog.Provider, address string, body []byte, most int64) (status int, answer []byte, err error) {
+	d := c.cfg.Dialects[p.Dialect]
+	if d == nil {
+		return 0, nil, fmt.Errorf("upstream: there is no dialect %q", p.Dialect)
+	}
+	call := dialect.Call{Body: body}
+	if body == nil {
+		call.Method = http.MethodGet
+	}
+	return c.simple(ctx, p, address, d.Header(p), &call, most)
+}
+
+// simple sends a request outside of an attempt, and returns the whole answer, cut at so many bytes.
+func (c *Client) simple(ctx context.Context, p *catalog.Provider, address string, header http.Header, call *dialect.Call, most int64) (status int, body []byte, err error) {
+	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // the address comes from a configuration that Parse has checked
+		return 0, nil, errors.New("upstream: there is no address to ask") // the address comes from a configuration that Parse has checked
 	}
 	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false, c.way(p, u)}, c)}
-	l, err := newLane(call.Header, u.Host, "application/json", "identity")
+	l, err := newLane(header, u.Host, "application/json", "identity")
 	if err != nil {
 		return 0, nil, err
 	}
@@ -73,14 +92,15 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	defer x.Close()
 	stop := context.AfterFunc(ctx, x.Abort)
 	defer stop()
-	head, err := x.send(t, &l, &dialect.Call{Path: u.RequestURI(), Body: call.Body})
+	call.Path = u.RequestURI()
+	head, err := x.send(t, &l, call)
 	if err != nil {
 		return 0, nil, err
 	}
 	if head.Encoding != "" && !strings.EqualFold(head.Encoding, "identity") {
-		return 0, nil, fmt.Errorf("upstream: a token came under the content encoding %q", head.Encoding)
+		return 0, nil, fmt.Errorf("upstream: an answer came under the content encoding %q", head.Encoding)
 	}
-	body, err = io.ReadAll(io.LimitReader(x, maxTokenBytes))
+	body, err = io.ReadAll(io.LimitReader(x, most))
 	return head.Status, body, err
 }
 

@@ -260,7 +260,7 @@ func (e *Editor) intoDraft(d *Draft, before *Built, x *Edit) error {
 	if len(d.Edits) >= MaxEdits && d.edit(x.ID) == nil {
 		return fault.Newf(fault.Invalid, "edit.Draft", "A draft changes at most %d endpoints.", MaxEdits).Coded("draft_full", "most", MaxEdits)
 	}
-	x.Over = v.Origin == FromBuiltin
+	x.Over = v.Origin.given()
 	d.put(*x)
 	return nil
 }

@@ -57,6 +57,7 @@ type Store interface {
 	PriceList(ctx context.Context, version string) ([]byte, error)
 	Drafts
 	Imports
+	FoundLists
 }
 
 // Builder makes the catalog that a state would give.
@@ -289,18 +290,18 @@ func (e *Editor) row(s *State, before *Built, c *Change) (*Row, error) {
 	switch {
 	case origin == FromFile:
 		return nil, ofFile(c.Kind, c.ID, where)
-	case c.Create && origin == FromBuiltin:
+	case c.Create && origin.given():
 		return nil, fault.Newf(fault.Conflict, "edit.Change", "The %s %q is built in: change it instead of adding it.", c.Kind, c.ID)
 	case c.Create && old != nil:
 		return nil, fault.Newf(fault.Conflict, "edit.Change", "There is a %s %q already.", c.Kind, c.ID)
-	case c.Remove && origin == FromBuiltin:
+	case c.Remove && origin.given():
 		return nil, fault.Newf(fault.Conflict, "edit.Change", "The %s %q is built in and cannot be removed: disable it.", c.Kind, c.ID)
 	case old != nil:
 		row := *old
 		return &row, nil
 	case c.Create:
 		return &Row{Kind: c.Kind, ID: c.ID}, nil
-	case origin == FromBuiltin:
+	case origin.given():
 		return &Row{Kind: c.Kind, ID: c.ID, Over: true}, nil
 	}
 	return nil, fault.Newf(fault.NotFound, "edit.Change", "There is no such %s.", c.Kind)

@@ -56,7 +56,7 @@ func (e *Editor) Put(ctx context.Context, p Put, by audit.Actor) (built *Built, 
 		if origin == FromFile {
 			return nil, ofFile(p.Kind, p.ID, where)
 		}
-		c, same, err := e.whole(&p, old, old == nil && origin != FromBuiltin)
+		c, same, err := e.whole(&p, old, old == nil && !origin.given())
 		if err != nil {
 			return nil, err
 		}

@@ -55,7 +55,7 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 			return err
 		}
 	}
-	return nil
+	return checkDiscovery(s, p)
 }
 
 // plainVariable refuses Weir's own settings: a provider could be sent the master key under the name of a credential.

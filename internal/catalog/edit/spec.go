@@ -61,6 +61,7 @@ var identity = []string{"provider", "model", "region", "tier", "variant"}
 func Identity() []string { return slices.Clone(identity) }
 
 var providerFields = map[string]Type{
+	"models": Text, "vendor": Text, "context_length": Integer,
 	"name": Text, "dialect": Text, "base_url": Text, "proxy": Text, "data_policy": Text, "api_key_env": Text, "ca": Certificates, "disabled": Boolean, "headers.*": Text,
 }
 
@@ -88,6 +89,7 @@ func init() {
 		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd.", "hours.#.prices.", "hours.#.price_usd."} {
 			endpointFields[group+name] = Decimal
 		}
+		providerFields["prices."+name], providerFields["price_usd."+name] = Decimal, Decimal
 	}
 	for _, kind := range catalog.NamedRates() {
 		endpointFields["prices."+kind.Name], endpointFields["price_usd."+kind.Name] = Decimal, Decimal

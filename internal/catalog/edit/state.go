@@ -33,6 +33,7 @@ type State struct {
 	Rows    []Row
 	Rates   []rate.Record // in the order of their versions
 	Prices  Prices        // the list that was published last
+	Found   []Found       // what servers have said that are asked for their models
 	// Scheduled are publications that have not been made rows yet, in the order in which they take effect.
 	Scheduled []Draft
 }
@@ -66,15 +67,20 @@ const (
 	FromBuiltin  Origin = "builtin"
 	FromFile     Origin = "file"
 	FromDatabase Origin = "database"
+	FromServer   Origin = "server" // its server has named it
 )
+
+// given reports whether it is there without the configuration and the database: a row of it means nothing when it is gone.
+func (o Origin) given() bool { return o == FromBuiltin || o == FromServer }
 
 // Base is the catalog without the database.
 type Base struct {
-	catalog.Declared                    // the enabled part
-	Known            []catalog.Provider // built-in providers that are off: they lack a credential
-	FileProviders    map[string]string  // ids of providers that the configuration declares -> where
-	FileEndpoints    map[string]string  // likewise endpoints
-	Env              outbound.Lookup    // variables that proxies of rows name; nil: none is set
+	catalog.Declared                       // the enabled part
+	Known            []catalog.Provider    // built-in providers that are off: they lack a credential
+	FileProviders    map[string]string     // ids of providers that the configuration declares -> where
+	FileEndpoints    map[string]string     // likewise endpoints
+	Discoveries      map[string]*Discovery // of FileProviders that are asked for their models
+	Env              outbound.Lookup       // variables that proxies of rows name; nil: none is set
 }
 
 // Credential is the keys of a provider that its row names.
@@ -96,6 +102,9 @@ type ProviderView struct {
 	Row     *Row              // nil: never changed
 	Reason  string            // why it is off although it was not disabled; ""
 	KeyTags map[string]string // of the row's keys by their ids; see catalog.KeyTag
+
+	Discovery *Discovery // its server is asked for its models; nil: they are declared
+	Found     *Found     // what that said; nil: nothing yet
 }
 
 // EndpointView is an endpoint as administrators see it.
@@ -124,10 +133,25 @@ type Built struct {
 // Build applies the state to the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
 // fault.Conflict when the configuration declares a row that the database owns.
 func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credential) (*Built, error) {
+	out, err := build(b, s, r, credentials)
+	if err == nil || len(s.Found) == 0 {
+		return out, err
+	}
+	without := *s
+	without.Found = nil
+	out, wrong := build(b, &without, r, credentials)
+	if wrong != nil {
+		return nil, wrong
+	}
+	out.Left = append(out.Left, "the models that servers name, because the catalog would be invalid with them: "+fault.From(err).Public)
+	return out, nil
+}
+
+func build(b *Base, s *State, r rate.Effective, credentials map[string]Credential) (*Built, error) {
 	if err := conflicts(b, s); err != nil {
 		return nil, err
 	}
-	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r, Out: s.out(), Beside: s.beside()}, on: map[string]bool{}}
+	m := merger{base: b, state: s, models: slices.Clone(b.Models), credentials: credentials, out: &Built{Version: s.Version, Rate: r, Out: s.out(), Beside: s.beside()}, on: map[string]bool{}}
 	if err := m.providers(); err != nil {
 		return nil, err
 	}
@@ -136,7 +160,7 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	}
 	m.prefer()
 	var err error
-	d := catalog.Declared{Models: slices.Clone(b.Models), PricesAsOf: b.PricesAsOf, KnownSince: b.KnownSince, Aliases: b.Aliases, Retired: b.Retired, Families: b.Families, AttemptBudget: b.AttemptBudget}
+	d := catalog.Declared{Models: m.models, PricesAsOf: b.PricesAsOf, KnownSince: b.KnownSince, Aliases: b.Aliases, Retired: b.Retired, Families: b.Families, AttemptBudget: b.AttemptBudget}
 	m.rename(&d)
 	for i := range m.out.Providers {
 		if m.out.Providers[i].On {
@@ -249,6 +273,7 @@ type merger struct {
 	credentials map[string]Credential
 	out         *Built
 	on          map[string]bool // providers that take part
+	models      []catalog.ModelInfo
 }
 
 func (m *merger) leave(format string, args ...any) string {
@@ -273,7 +298,7 @@ func (m *merger) providers() error {
 	for i := range m.base.Providers {
 		v := ProviderView{Provider: m.base.Providers[i], Origin: FromBuiltin, On: true}
 		if at, declared := m.base.where(Provider, v.ID); declared {
-			v.Origin, v.Where = FromFile, at
+			v.Origin, v.Where, v.Discovery = FromFile, at, m.base.Discoveries[v.ID]
 		}
 		if err := add(v); err != nil {
 			return err
@@ -302,6 +327,9 @@ func (m *merger) providers() error {
 // lay puts a provider's row over it.
 func (m *merger) lay(v *ProviderView) error {
 	if err := v.Row.Spec.overProvider(&v.Provider); err != nil {
+		return within(err, v.Row)
+	}
+	if err := m.discovery(v); err != nil {
 		return within(err, v.Row)
 	}
 	if text, ok := v.Row.Spec["proxy"]; ok {
@@ -368,6 +396,14 @@ func (m *merger) endpoints() error {
 		if err := add(v); err != nil {
 			return err
 		}
+	}
+	if err := m.discovered(func(v EndpointView) error {
+		if seen[v.ID] {
+			return nil // it is declared
+		}
+		return add(v)
+	}); err != nil {
+		return err
 	}
 	for i := range m.state.Rows {
 		r := &m.state.Rows[i]

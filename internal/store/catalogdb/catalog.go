@@ -123,6 +123,9 @@ func (s *Catalog) CatalogState(ctx context.Context) (state edit.State, err error
 		if state.Scheduled, err = scheduledDrafts(ctx, q); err != nil {
 			return err
 		}
+		if state.Found, err = foundModels(ctx, q); err != nil {
+			return err
+		}
 		return publishedPrices(ctx, q, &state.Prices)
 	})
 	return state, err

@@ -28,6 +28,7 @@ func Catalog(t *testing.T, open Open) {
 		"racing for a version":           catalogRace,
 		"drafts and publications":        catalogDrafts,
 		"imports of price lists":         catalogImports,
+		"what servers have":              catalogFound,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

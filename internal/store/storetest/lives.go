@@ -103,6 +103,7 @@ var lives = map[string]retention{
 	"reconciliations": {byOperators, "", "the operator who deletes them"},
 	"price_lists":     {byOperators, "", "the publication of another list: those in use and the one before stay"},
 	"price_imports":   {byOperators, "", "never: one row"},
+	"found_models":    {byOperators, "", "never: one for each provider that was asked for its models"},
 	"endpoint_hours":  {byNodes, "", "health, when nobody asks for them any more"},
 	"endpoint_marks":  {byNodes, "", "never: one for each node and slot"},
 	"nodes":           {byNodes, "", "never: one for each data directory"},
