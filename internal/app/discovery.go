@@ -148,7 +148,7 @@ func (f *finder) models(ctx context.Context, v *edit.ProviderView, before *edit.
 	ask := func(ctx context.Context, address string, body []byte) (int, []byte, error) {
 		return f.look(ctx, &v.Provider, address, body, discover.MaxBytes+1)
 	}
-	answer, err := discover.Models(ctx, ask, v.BaseURL, v.Discovery.Context, before)
+	answer, err := discover.Models(ctx, ask, f.address(v), v.Discovery.Context, before)
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return answer, fmt.Errorf("it has not answered within %s", foundFor)
@@ -158,6 +158,14 @@ func (f *finder) models(ctx context.Context, v *edit.ProviderView, before *edit.
 		return answer, errors.New("it is none of Ollama, vLLM, SGLang, llama.cpp and LM Studio, so that its models may cost money: set prices of the provider")
 	}
 	return answer, nil
+}
+
+// address is that of a provider as calls use it: an operator may write it in other ways.
+func (f *finder) address(v *edit.ProviderView) string {
+	if p := f.built().Snapshot.Providers[v.ID]; p != nil {
+		return p.BaseURL
+	}
+	return v.BaseURL
 }
 
 // difference counts the models that are in one list only.
@@ -296,6 +304,7 @@ func (f *finder) rebuilt(ctx context.Context, l *live, id string, dialer *tunnel
 	if err != nil {
 		return nil, nil, err
 	}
+	f.built = func() *edit.Built { return b }
 	t, err := f.once(ctx, b.Provider(id), dialer)
 	if err != nil || t == nil {
 		return b, nil, err

@@ -85,6 +85,7 @@ var groups = []group{
 	}},
 	{"develop", []entry{
 		{"docs/structure.md", "The map of the code, and the rules between its packages."},
+		{"docs/local-models.md", "Serve the models of Ollama, vLLM, SGLang, llama.cpp and LM Studio without listing them."},
 		{"docs/adding-a-provider.md", "Add a provider: from an entry in the configuration to a wire of its own."},
 		{"docs/adding-a-price.md", "Add a kind of price."},
 		{"docs/adding-a-resource.md", "Add a resource of an account, from its table to its page."},
@@ -101,6 +102,7 @@ var groups = []group{
 		{"docs/decisions/configuration.md", "One struct for all settings, read strictly."},
 		{"docs/decisions/corrections.md", "How money is given back or taken after the fact."},
 		{"docs/decisions/databases.md", "One store for SQLite and PostgreSQL."},
+		{"docs/decisions/local-models.md", "Local servers are asked by one node, and the answer is a row that all nodes read."},
 		{"docs/decisions/embeddings.md", "Vectors travel as the bytes in which they came."},
 		{"docs/decisions/errors.md", "One closed set of error kinds."},
 		{"docs/decisions/events.md", "How open pages learn that something of an account has changed."},
