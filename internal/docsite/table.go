@@ -99,6 +99,7 @@ var groups = []group{
 		{"docs/decisions/bounds.md", "One function bounds what a call can consume; holds, reports and charges follow."},
 		{"docs/decisions/canonical-form.md", "Every style and every wire goes through one form of requests and events."},
 		{"docs/decisions/command-line.md", "Why kong reads the command line, and how shells complete it."},
+		{"docs/decisions/compaction.md", "A compacted conversation is a summary that the gateway encrypts."},
 		{"docs/decisions/configuration.md", "One struct for all settings, read strictly."},
 		{"docs/decisions/corrections.md", "How money is given back or taken after the fact."},
 		{"docs/decisions/databases.md", "One store for SQLite and PostgreSQL."},

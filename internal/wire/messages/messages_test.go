@@ -135,6 +135,37 @@ func TestPrompt(t *testing.T) {
 }
 
 // The path of an error has the index of the message and of the block.
+// Tools that a conversation takes away and gives back, as Claude Code does: other wires get those that are there at its end.
+func TestToolChanges(t *testing.T) {
+	t.Parallel()
+	const head = `{"model":"a","max_tokens":1,"tools":[{"name":"one","input_schema":{}},{"name":"two","input_schema":{}}],"messages":[{"role":"user","content":"q"}`
+	change := func(kind, tool string) string {
+		return `,{"role":"system","content":[{"type":"` + kind + `","tool":` + tool + `}]}`
+	}
+	for _, c := range []struct{ changes, want string }{
+		{"", "one two"}, {change("tool_removal", `{"type":"tool_reference","name":"one"}`), "two"},
+		{change("tool_removal", `{"name":"one"}`) + change("tool_addition", `{"name":"one"}`), "one two"},
+		{change("tool_addition", `{"type":"tool_definition","definition":{"name":"three","input_schema":{}}}`), "one two three"},
+		{change("tool_addition", `{"name":"one"}`) + change("tool_removal", `{"name":"two"}`) + change("tool_removal", `{"name":"unknown"}`), "one"}, {change("tool_removal", `5`), "one two"},
+	} {
+		req, err := messages.Decode([]byte(head + c.changes + `]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := req.Prompt()
+		if err != nil {
+			t.Fatalf("%s: %v", c.changes, err)
+		}
+		var names []string
+		for _, tool := range p.Tools {
+			names = append(names, tool.Name)
+		}
+		if got := strings.Join(names, " "); got != c.want || len(p.Turns) != 1 {
+			t.Errorf("%s: %s, %d turns", c.changes, got, len(p.Turns))
+		}
+	}
+}
+
 func TestPromptFaults(t *testing.T) {
 	t.Parallel()
 	prompt := func(body string) *fault.Error {

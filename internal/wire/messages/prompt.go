@@ -32,6 +32,7 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 		return nil, b.err
 	}
 	b.clearReasoning()
+	b.p.Tools = slices.DeleteFunc(b.p.Tools, func(t completion.Tool) bool { return b.withdrawn[t.Name] })
 	return b.p, nil
 }
 
@@ -40,6 +41,8 @@ type builder struct {
 	names map[string]string // tool by call id
 	clear int64             // of older turns than this many, reasoning is left out; 0: of none
 	err   *fault.Error
+
+	withdrawn map[string]bool // tools that the conversation took away again
 }
 
 func (b *builder) fail(param, format string, args ...any) {
@@ -211,7 +214,9 @@ func (b *builder) message(at int, v []byte) {
 	case "assistant":
 		turn.Role = completion.Assistant
 	case "system":
-		turn.Role = completion.System
+		if turn.Role = completion.System; len(turn.Parts) == 0 {
+			return // it only changed the tools
+		}
 	default:
 		b.fail(path+".role", "role must be user or assistant.")
 	}
@@ -267,6 +272,9 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		return b.reasoningDetail(rawjson.TextAt(v, "thinking"), rawjson.TextAt(v, "signature"))
 	case "redacted_thinking":
 		return b.redacted(rawjson.TextAt(v, "data"))
+	case "tool_addition", "tool_removal":
+		b.toolChange(kind == "tool_removal", rawjson.Find(v, "tool"))
+		return part, false
 	case "server_tool_use", "container_upload", "fallback":
 		return part, false
 	}
@@ -274,6 +282,20 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		b.cannot(path+".type", "The provider of this model does not take content of type %q.", kind[:min(len(kind), maxKind)])
 	}
 	return part, false
+}
+
+// toolChange takes a tool away from here on, or gives it back. Wires without such blocks get the tools that are there at the end.
+func (b *builder) toolChange(away bool, v []byte) {
+	name := rawjson.TextAt(v, "name")
+	if definition := rawjson.Find(v, "definition"); rawjson.KindOf(definition) == rawjson.Object {
+		if name = rawjson.TextAt(definition, "name"); !away && !slices.ContainsFunc(b.p.Tools, func(t completion.Tool) bool { return t.Name == name }) {
+			b.tool(definition)
+		}
+	}
+	if b.withdrawn == nil {
+		b.withdrawn = map[string]bool{}
+	}
+	b.withdrawn[name] = away
 }
 
 // required is a block's text member that no provider can do without.
