@@ -125,7 +125,7 @@ describe('agents', { concurrency: 2 }, () => {
       assert.ok(used.api.totalRequests >= 4 && used.tokens.candidates > 0); // three calls and the last word
     }));
 
-    test(`opencode writes and edits a file, ${model}`, limit, (t) => charged(async () => {
+    test(`opencode writes and edits a file, ${model}`, { timeout: 200_000 }, (t) => charged(async () => {
       const { home, work } = await place();
       const file = join(work, 'river.txt');
       const steps = script(['write', { filePath: file, content: 'The weir stands.\n' }], ['edit', { filePath: file, oldString: 'stands', newString: 'holds' }], ['read', { filePath: file }]);

@@ -63,3 +63,14 @@ test('speech', async () => {
   const events = await audio.speech.create({ model: 'sim/speech', input: 'A weir steers a river.', voice: 'alloy', stream_format: 'sse' });
   assert.match(await events.text(), /"type":"speech\.audio\.done","usage":\{"input_tokens":/);
 });
+
+test('a translation', async () => {
+  const translate = async (options) => audio.translations.create({ file: await file(), model: 'sim/whisper', ...options });
+  const is = await translate({});
+  assert.ok(is.text.length > 10);
+  const verbose = await translate({ response_format: 'verbose_json' });
+  assert.equal(verbose.language, 'english');
+  assert.equal(verbose.text, is.text);
+  assert.ok(verbose.segments.length > 0);
+  await assert.rejects(translate({ model: 'sim/listen' }), { status: 400 });
+});

@@ -42,3 +42,11 @@ test('an edit', async () => {
   assert.ok(isPNG(edited.data[0].b64_json));
   assert.ok(edited.usage.input_tokens_details.image_tokens > 0);
 });
+
+test('a variation', async () => {
+  const made = await images.generate({ model: 'sim/picture', prompt: 'A weir in winter' });
+  const image = await toFile(Buffer.from(made.data[0].b64_json, 'base64'), 'weir.png', { type: 'image/png' });
+  const varied = await images.createVariation({ model: 'sim/picture', image, n: 2 });
+  assert.equal(varied.data.length, 2);
+  assert.ok(varied.data.every((one) => isPNG(one.b64_json)));
+});

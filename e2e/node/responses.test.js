@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import OpenAI from 'openai';
-import { demo, nanos } from './weir.js';
+import { demo, nanos, sendingWrong } from './weir.js';
 
 const weir = await demo();
 const { responses } = weir.client();
@@ -97,4 +97,18 @@ test('in the background', async () => {
 test('tokens are counted', async () => {
   const count = await responses.inputTokens.count({ model: 'sim/chat', input: 'What is a weir?' });
   assert.ok(count.input_tokens >= 3);
+});
+
+// The two tests of the public compliance suite of Open Responses, and the way back.
+test('a compacted conversation', async () => {
+  const input = [{ type: 'message', role: 'user', content: 'We agreed to launch on Tuesday and notify support first.' }, { type: 'message', role: 'assistant', content: 'Understood. The launch is Tuesday, with support notified beforehand.' }];
+  const compacted = await responses.compact({ model: 'sim/chat', prompt_cache_key: 'compact-test', input });
+  assert.equal(compacted.object, 'response.compaction');
+  assert.deepEqual(compacted.output.map((item) => item.type), ['message', 'compaction']);
+  assert.ok(compacted.usage.total_tokens > 0 && nanos(compacted.usage.cost) > 0n);
+  const next = await responses.create({ model: 'sim/echo', store: false, input: [...compacted.output, { role: 'user', content: 'And on which day?' }] });
+  assert.match(next.output_text, /And on which day\?$/);
+  const other = await responses.create({ model: 'sim/chat-anthropic', store: false, input: [...compacted.output, { role: 'user', content: 'And on which day?' }] });
+  assert.equal(other.status, 'completed');
+  await assert.rejects(sendingWrong(weir).responses.compact({ input }), { status: 400 });
 });
