@@ -12,6 +12,11 @@ export const listInputItems = /* @__PURE__ */ query(
   '/api/v1/responses/{id}/input_items',
 )
 export const listModels = /* @__PURE__ */ query('listModels', '/v1/models')
+export const countModels = /* @__PURE__ */ query('countModels', '/v1/models/count')
+export const listZeroRetentionEndpoints = /* @__PURE__ */ query(
+  'listZeroRetentionEndpoints',
+  '/v1/endpoints/zdr',
+)
 export const getModel = /* @__PURE__ */ query('getModel', '/v1/models/{vendor}/{model}')
 export const getModelBySlug = /* @__PURE__ */ query('getModelBySlug', '/v1/models/{slug}')
 export const listProviders = /* @__PURE__ */ query('listProviders', '/v1/models/{vendor}/{model}/providers')

@@ -21,6 +21,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/completions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Answer a prompt in OpenAI's legacy style, whole or as a stream of events
+         * @description The prompt becomes the message of a user, for any chat model. Members that are not listed, such as provider, are those of ChatRequest. What chat models cannot do is refused by name: several prompts, tokens as a prompt, suffix, best_of above n, and echo together with logprobs.
+         */
+        post: operations["createCompletion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/messages": {
         parameters: {
             query?: never;
@@ -311,6 +331,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a conversation
+         * @description Send the output as the input of the next request, in place of the conversation. It has the user's newest messages and one item of type compaction, whose encrypted content stands for all else: only your account can use it, with any model. OpenAI's own API makes it by itself; another model writes a summary. It is charged as a call.
+         */
+        post: operations["compactResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/responses/input_tokens": {
         parameters: {
             query?: never;
@@ -420,6 +460,26 @@ export interface paths {
          * @description The available formats depend on the model. A transcript that a provider breaks off is not charged.
          */
         post: operations["createTranscription"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/audio/translations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write down a recording in English
+         * @description Whisper models translate; other models are refused.
+         */
+        post: operations["createTranslation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -566,6 +626,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/images/variations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Make variations of an image
+         * @description A form with one image. A model makes them as an edit with a prompt of the gateway's.
+         */
+        post: operations["createImageVariation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -578,6 +658,46 @@ export interface paths {
          * @description Models with at least one endpoint. Without sort_by the most used ones come first, or the newest if there was no use yet. Models without the sorted value come last in both directions; equal ones are sorted by id.
          */
         get: operations["listModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/models/count": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Count the models
+         * @description With a key, those that it may call.
+         */
+        get: operations["countModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/endpoints/zdr": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the endpoints that keep nothing
+         * @description Those that provider.zdr leaves, of all models; with a key, of those that it may call. Figures that were not measured are 0.
+         */
+        get: operations["listZeroRetentionEndpoints"];
         put?: never;
         post?: never;
         delete?: never;
@@ -4893,6 +5013,22 @@ export interface components {
              */
             mask?: string;
         };
+        /** @description The other fields are those of ImageSettings, objects and lists as JSON. */
+        ImageVariationForm: {
+            model: string;
+            /**
+             * Format: binary
+             * @description PNG, JPEG, WebP or GIF
+             */
+            image: string;
+            /** @description An integer from 1 to 10 */
+            n?: string;
+            /** @description Such as 1024x1024 */
+            size?: string;
+            /** @enum {unknown} */
+            response_format?: "url" | "b64_json" | null;
+            user?: string;
+        };
         ImageReply: {
             created: number;
             data: {
@@ -4979,6 +5115,23 @@ export interface components {
             "known_speaker_names[]"?: string[];
             known_speaker_references?: string[];
             "known_speaker_references[]"?: string[];
+            /** @description Preferences as JSON */
+            provider?: string;
+            user?: string;
+        };
+        TranslationRequest: {
+            /**
+             * Format: binary
+             * @description flac, mp3, mp4, mpeg, mpga, m4a, ogg (also oga and opus), wav or webm
+             */
+            file: string;
+            /** @description A slug; the default vendor is openai */
+            model: string;
+            prompt?: string;
+            /** @enum {unknown} */
+            response_format?: "json" | "text" | "srt" | "verbose_json" | "vtt" | null;
+            /** @description A number from 0 to 1 */
+            temperature?: string;
             /** @description Preferences as JSON */
             provider?: string;
             user?: string;
@@ -6391,6 +6544,74 @@ export interface components {
             [key: string]: unknown;
         };
         Decimal: string;
+        CompletionRequest: {
+            model: string;
+            /** @description A text, or a list of one */
+            prompt: string | string[];
+            /** @default 16 */
+            max_tokens: number | null;
+            /** @description The text begins with the prompt */
+            echo?: boolean | null;
+            /** @description How many of the likeliest tokens to show for each token */
+            logprobs?: number | null;
+            /** @default 1 */
+            n: number | null;
+            /** @description Not above n */
+            best_of?: number | null;
+            /** @default false */
+            stream: boolean | null;
+        } & {
+            [key: string]: unknown;
+        };
+        CompletionResponse: {
+            id: string;
+            /** @constant */
+            object: "text_completion";
+            created: number;
+            model: string;
+            choices: ({
+                text: string;
+                index: number;
+                finish_reason: string | null;
+                logprobs: null | {
+                    tokens: string[];
+                    token_logprobs: (number | null)[];
+                    top_logprobs: {
+                        [key: string]: number | null;
+                    }[];
+                    text_offset: number[];
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
+            usage?: components["schemas"]["Usage"];
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description A piece of the answer, in the same shape; in a stream that breaks, the error */
+        CompletionChunk: components["schemas"]["CompletionResponse"] | {
+            error: components["schemas"]["ErrorObject"];
+        };
+        /** @description Events "data: " + CompletionChunk, comments during pauses, and "data: [DONE]" at the end. */
+        CompletionStream: string;
+        CompactedResponse: {
+            id: string;
+            /** @constant */
+            object: "response.compaction";
+            created_at: number;
+            model: string;
+            output: ({
+                id: string;
+                /** @enum {unknown} */
+                type: "message" | "compaction";
+                encrypted_content?: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            usage: components["schemas"]["ResponseUsage"];
+        } & {
+            [key: string]: unknown;
+        };
         ResponsesRequest: {
             model?: string;
             models?: string[] | null;
@@ -6898,6 +7119,22 @@ export interface components {
             supported_parameters: components["schemas"]["Texts"];
             pricing: components["schemas"]["Pricing"];
             endpoints: components["schemas"]["EndpointOffer"][];
+        } & {
+            [key: string]: unknown;
+        };
+        ZeroRetentionEndpoint: {
+            /** @description The model's slug */
+            model_id: string;
+            model_name: string;
+            name: string;
+            tag: string;
+            provider_name: string;
+            pricing: {
+                [key: string]: unknown;
+            };
+            context_length: number;
+            max_completion_tokens: number;
+            supported_parameters: string[];
         } & {
             [key: string]: unknown;
         };
@@ -12802,6 +13039,61 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    createCompletion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON, at most 32 MiB, optionally with Content-Encoding: gzip. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "sim/chat",
+                 *       "prompt": "What is a weir?",
+                 *       "max_tokens": 100
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompletionRequest"];
+            };
+        };
+        responses: {
+            /** @description The answer. With stream true, events whose data is a CompletionChunk; the last is "[DONE]". */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompletionResponse"];
+                    "text/event-stream": components["schemas"]["CompletionStream"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["Error"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["InFlight"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Error"];
+            502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            504: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
     createMessage: {
         parameters: {
             query?: {
@@ -13629,6 +13921,67 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    compactResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "sim/chat",
+                 *       "input": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "We launch on Tuesday."
+                 *         },
+                 *         {
+                 *           "role": "assistant",
+                 *           "content": "Noted."
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResponsesRequest"];
+            };
+        };
+        responses: {
+            /** @description The compacted conversation */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CompactedResponse"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["Error"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["InFlight"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            422: components["responses"]["Mismatch"];
+            429: components["responses"]["Limited"];
+            500: components["responses"]["Error"];
+            502: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            504: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
     countInputTokens: {
         parameters: {
             query?: never;
@@ -13856,6 +14209,47 @@ export interface operations {
                     "application/json": components["schemas"]["TranscriptionReply"];
                     "text/plain": string;
                     "text/event-stream": components["schemas"]["TranscriptionStream"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createTranslation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 34 MiB, with a recording of at most 26214400 bytes. The fields may have any order. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "sim/whisper",
+                 *       "file": "speech.wav",
+                 *       "response_format": "json"
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["TranslationRequest"];
+            };
+        };
+        responses: {
+            /** @description The English text in the requested format */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TranscriptionReply"];
+                    "text/plain": string;
                 };
             };
             "4XX": components["responses"]["Error"];
@@ -14169,6 +14563,45 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    createImageVariation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description A unique name of the client for this request, such as a UUID. If it is repeated within 24 hours with the same body, the first answer is returned again, streams included, without a second charge. Each user has a separate set of names. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description At most 64 MiB */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "sim/picture",
+                 *       "image": "weir.png"
+                 *     }
+                 */
+                "multipart/form-data": components["schemas"]["ImageVariationForm"];
+            };
+        };
+        responses: {
+            /** @description The images */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    "X-Generation-Id": components["headers"]["GenerationId"];
+                    "Idempotent-Replayed": components["headers"]["IdempotentReplayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImageReply"];
+                };
+            };
+            "4XX": components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
     listModels: {
         parameters: {
             query?: {
@@ -14265,6 +14698,86 @@ export interface operations {
                 content?: never;
             };
             400: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    countModels: {
+        parameters: {
+            query?: {
+                /** @description What they answer with: text, image, audio, video and embeddings, separated by commas, or all */
+                output_modalities?: string;
+            };
+            header?: {
+                /** @description ETag of a response that the client already has */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The number */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: {
+                            count: number;
+                        };
+                    };
+                };
+            };
+            /** @description Nothing has changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listZeroRetentionEndpoints: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description ETag of a response that the client already has */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The endpoints */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["ZeroRetentionEndpoint"][];
+                    };
+                };
+            };
+            /** @description Nothing has changed */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             default: components["responses"]["Error"];
