@@ -33,8 +33,8 @@ async function place() {
  * Sets a client up as its page says and runs its program to the end, in a process group of its own, which is killed when the test is over for any
  * reason. The page's line that starts the program gets the arguments; without such a line, the program is called by its name.
  */
-async function run(t, client, model, { home, work }, args, env = {}, edit = (text) => text) {
-  const { commands, files } = setUp(client, weir, model);
+async function run(t, client, model, { home, work }, args, env = {}, { key = weir.api_key, edit = (text) => text } = {}) {
+  const { commands, files } = setUp(client, { root: weir.root, api_key: key }, model);
   for (const [name, text] of Object.entries(files)) {
     await mkdir(dirname(join(home, name)), { recursive: true });
     await writeFile(join(home, name), edit(text));
@@ -60,10 +60,14 @@ async function run(t, client, model, { home, work }, args, env = {}, edit = (tex
 /** A marker that has the simulator call these tools, one after the other. */
 const script = (...calls) => `[[sim ${calls.map(([name, args]) => `call=${name},${Buffer.from(JSON.stringify(args)).toString('base64url')}`).join(' ')}]]`;
 
-/** How many of the latest calls of a model came through a WebSocket. */
-async function throughSockets(model) {
-  const { data } = await weir.client({ apiKey: weir.management_key }).get('/calls?limit=100');
-  return data.filter((call) => call.model === model && call.parameters?.websocket).length;
+/** The calls of a key of that name, as their pages have them, once they are in the database. */
+async function callsOf(name) {
+  const read = async (path) => (await fetch(`${weir.root}/api/calls${path}`, { headers: { Authorization: `Bearer ${weir.management_key}` } })).json();
+  for (;;) {
+    const { data } = await read('?limit=100');
+    const own = data.filter((call) => call.key.name === name);
+    if (own.length > 0) return Promise.all(own.map(async (call) => (await read(`/${call.id}`)).data));
+  }
 }
 
 async function charged(work) {
@@ -98,17 +102,18 @@ describe('agents', { concurrency: 2 }, () => {
 
     for (const sockets of [false, true]) test(`Codex writes and patches a file, ${model}, ${sockets ? 'through a WebSocket' : 'over HTTP'}`, limit, (t) => charged(async () => {
       const { home, work } = await place();
-      const through = await throughSockets(model);
+      const name = `${sockets} ${model}`;
+      const { key } = await weir.client({ apiKey: weir.management_key }).post('/keys', { body: { name } });
       const steps = script(['exec_command', { cmd: 'printf "The weir stands.\\n" > river.txt' }], ['exec_command', { cmd: 'sed -i s/stands/holds/ river.txt && cat river.txt' }]);
-      const said = await run(t, 'Codex', model, { home, work }, ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', `${steps} Write a file, then mend it.`], {},
-        (text) => text.replace(/^supports_websockets = true.*\n/m, sockets ? '$&' : '')); // the page says what is without the line
+      const edit = (text) => text.replace(/^supports_websockets = true.*\n/m, sockets ? '$&' : ''); // the page says what is without the line
+      const said = await run(t, 'Codex', model, { home, work }, ['exec', '--json', '--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox', `${steps} Write a file, then mend it.`], {}, { key, edit });
       assert.equal(await readFile(join(work, 'river.txt'), 'utf8'), 'The weir holds.\n');
       const events = said.split('\n').filter((line) => line.startsWith('{')).map((line) => JSON.parse(line));
       const last = events.findLast((event) => event.item?.type === 'agent_message');
       assert.match(last.item.text, /The weir holds\./);
       assert.ok(events.findLast((event) => event.type === 'turn.completed').usage.output_tokens > 0);
       if (sockets) assert.ok(!said.includes('Falling back'), said);
-      assert.equal(await throughSockets(model) > through, sockets, 'another way than asked for');
+      for (const call of await callsOf(name)) assert.equal(call.parameters?.websocket === true, sockets, 'it went another way');
     }));
 
     test(`Gemini CLI writes and edits a file, ${model}`, limit, (t) => charged(async () => {

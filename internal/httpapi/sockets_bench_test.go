@@ -84,11 +84,12 @@ func readTo(t testing.TB, c net.Conn, text string) {
 	}
 }
 
-// far is a network between a client and a node: bytes take half a round trip each way, and a connection sends a window of bytes in each, which
-// begins small, doubles, and begins anew after a pause, as TCP's does.
+// far is a network between a client and a node: bytes take half a round trip each way, at the rate of a line, and a connection sends a window of
+// bytes in each trip, which begins small, doubles, and begins anew after a pause, as TCP's does.
 type far struct {
 	node string
 	trip time.Duration
+	rate time.Duration // for a kilobyte
 }
 
 const (
@@ -143,6 +144,7 @@ func (f *far) carry(to, from net.Conn) {
 				window, sent, turn = 2*window, 0, time.Now()
 			}
 			sent += n
+			<-time.After(f.rate * time.Duration(n) / 1024)
 			last = time.Now()
 			way <- piece{b[:n], last.Add(f.trip / 2)}
 		}
@@ -155,11 +157,11 @@ func (f *far) carry(to, from net.Conn) {
 	}
 }
 
-// BenchmarkToolCalls is a run of 20 tool calls of a coding agent, with 50 ms of network: over HTTP on one connection, where each request has the whole
-// conversation, as of clients that store nothing, and through a WebSocket, where each has what is new. Instructions and tools have 40 KB, each
-// result has 4 KB.
+// BenchmarkToolCalls is a run of 20 tool calls of a coding agent, with 50 ms of network at 20 Mbit/s: over HTTP on one connection, where each request
+// has the whole conversation, as of clients that store nothing, and through a WebSocket, where each has what is new. Instructions and tools have
+// 16 KB, each result has 16 KB, and the model takes 300 ms.
 func BenchmarkToolCalls(b *testing.B) {
-	for _, thinking := range []time.Duration{0, 500 * time.Millisecond} {
+	for _, thinking := range []time.Duration{0, 300 * time.Millisecond} {
 		n := start(b, relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
 			<-time.After(thinking)
 			if err := sink.Start(served(c)); err != nil {
@@ -175,10 +177,10 @@ func BenchmarkToolCalls(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = l.Close() })
-		network := &far{node: n.addr, trip: 50 * time.Millisecond}
+		network := &far{node: n.addr, trip: 50 * time.Millisecond, rate: 400 * time.Microsecond}
 		go network.serve(l)
 		at := "http://" + l.Addr().String() + "/v1/responses"
-		instructions, result := strings.Repeat("Do this. ", 40<<10/9), strings.Repeat("line of a file\n", 4<<10/15)
+		instructions, result := strings.Repeat("Do this. ", 16<<10/9), strings.Repeat("line of a file\n", 16<<10/15)
 		item := map[string]any{"type": "message", "role": "user", "content": result}
 		name := fmt.Sprintf("model %v", thinking)
 		b.Run(name+"/http", func(b *testing.B) {

@@ -322,7 +322,7 @@ export interface paths {
         put?: never;
         /**
          * Answer in the responses style, whole, as a stream of events, or in the background
-         * @description For any model. A provider of this wire also gets the fields that this document does not list. Unless store is false, input and output are stored for the time that the operator has configured. A later request can continue them with previous_response_id, with any model, and they can be read again.
+         * @description For any model. A provider of this wire also gets the fields that this document does not list. Unless store is false, input and output are stored for the time that the operator has configured. A later request can continue them with previous_response_id, with any model, and they can be read again. GET with an upgrade opens a WebSocket whose messages are such requests; this document cannot describe it, docs/websockets.md does.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -5942,7 +5942,7 @@ export interface components {
             };
         };
         /** @enum {string} */
-        ErrorType: "server" | "invalid_request" | "duplicate_key" | "too_deep" | "invalid_prompt" | "model_not_found" | "wrong_endpoint" | "context_length_exceeded" | "string_too_long" | "authentication" | "payment_required" | "permission_denied" | "content_policy_violation" | "refusal" | "not_found" | "previous_response_not_found" | "no_endpoints" | "method_not_allowed" | "upgrade_refused" | "request_timeout" | "payload_too_large" | "header_too_large" | "unsupported_media_type" | "unprocessable" | "conflict" | "idempotency_mismatch" | "idempotency_in_flight" | "idempotency_not_kept" | "rate_limit_exceeded" | "provider_unavailable" | "provider_overloaded" | "no_provider" | "timeout" | "overloaded" | "draining" | "storage_unavailable" | "canceled" | "video_not_ready" | "video_expired" | "video_not_available" | "range_not_satisfiable";
+        ErrorType: "server" | "invalid_request" | "duplicate_key" | "too_deep" | "invalid_prompt" | "model_not_found" | "wrong_endpoint" | "context_length_exceeded" | "string_too_long" | "authentication" | "payment_required" | "permission_denied" | "content_policy_violation" | "refusal" | "not_found" | "previous_response_not_found" | "no_endpoints" | "method_not_allowed" | "upgrade_refused" | "response_in_progress" | "websocket_connection_limit_reached" | "request_timeout" | "payload_too_large" | "header_too_large" | "unsupported_media_type" | "unprocessable" | "conflict" | "idempotency_mismatch" | "idempotency_in_flight" | "idempotency_not_kept" | "rate_limit_exceeded" | "provider_unavailable" | "provider_overloaded" | "no_provider" | "timeout" | "overloaded" | "draining" | "storage_unavailable" | "canceled" | "video_not_ready" | "video_expired" | "video_not_available" | "range_not_satisfiable";
         Error: {
             error: components["schemas"]["ErrorObject"];
         };
