@@ -33,7 +33,7 @@ func TestEveryKindHasAnOutcome(t *testing.T) {
 		fault.WrongEndpoint: {400, "invalid_request_error"}, fault.ContextLength: {400, "invalid_request_error"}, fault.StringTooLong: {400, "invalid_request_error"},
 		fault.Authentication: {401, "authentication_error"}, fault.PaymentRequired: {402, "billing_error"}, fault.PermissionDenied: {403, "permission_error"},
 		fault.ContentPolicy: {403, "invalid_request_error"}, fault.Refusal: {400, "invalid_request_error"}, fault.NotFound: {404, "not_found_error"},
-		fault.NoEndpoints: {404, "not_found_error"}, fault.MethodNotAllowed: {405, "invalid_request_error"}, fault.UpgradeRefused: {426, "invalid_request_error"}, fault.RequestTimeout: {408, "timeout_error"},
+		fault.NoEndpoints: {404, "not_found_error"}, fault.MethodNotAllowed: {405, "invalid_request_error"}, fault.UpgradeRefused: {426, "invalid_request_error"}, fault.SocketBusy: {409, "invalid_request_error"}, fault.SocketEnds: {400, "invalid_request_error"}, fault.RequestTimeout: {408, "timeout_error"},
 		fault.PayloadTooLarge: {413, "request_too_large"}, fault.HeaderTooLarge: {431, "invalid_request_error"}, fault.UnsupportedMediaType: {415, "invalid_request_error"},
 		fault.PreviousNotFound: {400, "invalid_request_error"}, fault.Unprocessable: {422, "invalid_request_error"}, fault.Conflict: {409, "invalid_request_error"},
 		fault.IdempotencyMismatch: {422, "invalid_request_error"}, fault.IdempotencyInFlight: {409, "invalid_request_error"}, fault.IdempotencyNotKept: {422, "invalid_request_error"}, fault.RateLimited: {429, "rate_limit_error"},

@@ -5927,7 +5927,7 @@ export interface components {
                 missing_parameters?: string[];
                 /** @description The largest number of answer tokens that an endpoint of the model allows */
                 max_tokens?: number;
-                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, concurrent_calls, account_requests_per_minute, account_tokens_per_minute, account_rubles_per_minute, account_concurrent_calls, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, changes_per_day, anonymous, public_per_minute, max_connections_per_address, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
+                /** @description The limit that was reached: requests_per_minute, tokens_per_minute, rubles_per_minute, concurrent_calls, account_requests_per_minute, account_tokens_per_minute, account_rubles_per_minute, account_concurrent_calls, free_requests_per_minute, free_requests_per_day, max_streams_per_key, max_sockets_per_user, max_event_streams_per_user, max_user_share, max_background_per_user, max_active_per_user, max_files_per_user, max_imports_per_user, max_stored_files_per_user, max_active_batches_per_user, user_calls_per_minute, changes_per_day, anonymous, public_per_minute, max_connections_per_address, failed_auth_per_minute, unknown_keys, provider_key_tests, vouchers */
                 limited_by?: string;
                 /** @description Rubles that the request needs */
                 required?: string;
