@@ -381,10 +381,13 @@ func TestSocketKeepsWithinItsBound(t *testing.T) {
 	long := strings.Repeat("x", 10<<10)
 	id := wantStatus(t, k.ask(fmt.Sprintf(`{"type":"response.create","model":"acme/small","store":false,"input":%q}`, long)), "completed")
 	wantSaid(t, k.ask(create(fmt.Sprintf(`,"previous_response_id":%q`, id))), 400, "previous_response_not_found")
+	boris := n.open("Authorization", "Bearer "+n.newUser("Boris"))
 	for range 40 { // what is not continued any more makes room
 		id = wantStatus(t, k.ask(fmt.Sprintf(`{"type":"response.create","model":"acme/small","store":false,"input":%q}`, long[:300])), "completed")
 	}
 	wantStatus(t, k.ask(create(fmt.Sprintf(`,"previous_response_id":%q`, id))), "completed")
+	theirs := wantStatus(t, boris.ask(create("")), "completed") // another user has their own room
+	wantStatus(t, boris.ask(create(fmt.Sprintf(`,"previous_response_id":%q`, theirs))), "completed")
 }
 
 // A warm-up asks no provider, costs nothing, and can be continued.
@@ -494,8 +497,10 @@ func TestSocketLimits(t *testing.T) {
 	if _, err := n.tryOpen(); err == nil || !strings.HasPrefix(err.Error(), "429") {
 		t.Errorf("a third socket: %v", err)
 	}
+	other := n.open("Authorization", "Bearer "+n.newUser("Boris"))
+	wantStatus(t, other.ask(create("")), "completed")
 	_ = second.CloseNow()
-	awaitMetric(t, n, "weir_websockets 1")
+	awaitMetric(t, n, "weir_websockets 2")
 	n.open()
 	if _, err := n.tryOpen(); err == nil {
 		t.Error("a third socket")

@@ -116,6 +116,8 @@ var triedElsewhere = map[string]string{
 	"spans of traces":                  "internal/trace/otlp/otlp_test.go: TestQueueIsShared",
 	"events to `callback_url`":         "internal/webhook/courier_test.go: TestSlowReceiver",
 	"files for batches":                "internal/store/storetest/batches.go: fileBounds",
+	"WebSockets":                       "internal/httpapi/sockets_test.go: TestSocketLimits",
+	"responses that WebSockets keep":   "internal/httpapi/sockets_test.go: TestSocketKeepsWithinItsBound",
 	"streams of events of pages":       "internal/liveupdates/liveupdates_test.go: TestFollowersAreBounded",
 	"codes of vouchers that are tried": "internal/limit/quota/quota_test.go: TestRedeem",
 	"payments that wait to be paid":    "internal/store/storetest/payments.go: paymentBound",
