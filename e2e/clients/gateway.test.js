@@ -18,7 +18,7 @@ function terminal(t, command, { cwd, env }) {
   t.signal.addEventListener('abort', kill);
   let [screen, more] = ['', () => {}];
   child.stdout.on('data', (piece) => {
-    screen += piece.toString().replace(/\x1b\[\d*C/g, ' ').replace(/\x1b\][^\x07]*\x07/g, '').replace(/\x1b\[[0-9;?<>=]*[a-zA-Z]/g, '').replace(/\x1b./g, '');
+    screen = (screen + piece).replace(/\x1b\][^\x07]*\x07/g, '').replace(/\x1b\[[0-9;?<>=]*[a-zA-Z]/g, ' ').replace(/ +/g, ' ');
     more();
   });
   const ended = new Promise((resolve) => { child.once('close', () => resolve()); });

@@ -294,7 +294,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*request).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, fresh: true, body: managementBody, handle: (*request).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, fresh: true, handle: (*request).deleteKey},
-		{Method: "GET", Pattern: metadataPath, access: linked, envelope: oauthEnvelope, handle: (*request).getOAuthMetadata},
+		{Method: "GET", Pattern: metadataPath, access: public, envelope: oauthEnvelope, handle: (*request).getOAuthMetadata},
 		{Method: "POST", Pattern: devicePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postDeviceAuthorization},
 		{Method: "POST", Pattern: tokenPath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthToken},
 		{Method: "POST", Pattern: revokePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthRevoke},
