@@ -13,9 +13,10 @@ const claude = fileURLToPath(new URL('node_modules/.bin/claude', import.meta.url
 
 /** A terminal: `script`, of util-linux, gives the program one. Texts are read without colours and movements of the cursor. */
 function terminal(t, command, { cwd, env }) {
-  const child = spawn('script', ['-qfec', `stty cols 120 rows 50; exec ${command}`, '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'], detached: true });
+  const child = spawn('script', ['-qfec', `stty cols 120 rows 50; exec ${command}`, '/dev/null'], { cwd, env, stdio: ['pipe', 'pipe', 'ignore'], detached: true });
   const kill = () => { try { process.kill(-child.pid, 'SIGKILL'); } catch { /* it is gone */ } };
-  t.signal.addEventListener('abort', kill);
+  t.signal.addEventListener('abort', () => { kill(); console.error(`The screen was: ${screen.slice(-2000)}`); });
+  after(kill);
   let [screen, more] = ['', () => {}];
   child.stdout.on('data', (piece) => {
     screen = (screen + piece).replace(/\x1b\][^\x07]*\x07/g, '').replace(/\x1b\[[0-9;?<>=]*[a-zA-Z]/g, ' ').replace(/ +/g, ' ');
@@ -58,7 +59,7 @@ async function browser() {
   };
 }
 
-test('Claude Code signs in with a code, calls a model, and signs out', { timeout: 240_000 }, async (t) => {
+test('Claude Code signs in with a code, calls a model, and signs out', { timeout: 90_000 }, async (t) => {
   await access(claude).catch(() => assert.fail('claude is not installed in e2e/clients: run make e2e-clients, which needs the npm registry.'));
   const root = await mkdtemp(join(tmpdir(), 'weir-e2e-gateway-'));
   after(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -85,7 +86,7 @@ test('Claude Code signs in with a code, calls a model, and signs out', { timeout
   const shown = await ask('/api/auth/device', { code });
   assert.equal(shown.client, 'Claude Code');
   await ask('/api/auth/device/decision', { code, allow: true });
-  await at.until(/Security notes|Login successful|trust this folder/);
+  await at.until(/Connected to Cloud gateway/);
   at.kill();
 
   const kept = JSON.parse(await readFile(join(config, '.credentials.json'), 'utf8')).enterpriseGateway;
