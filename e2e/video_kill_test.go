@@ -172,6 +172,7 @@ const videoConfig = `
 server: {listen: %[1]q, admin_listen: "off", shutdown_delay: 0s}
 data_dir: %[2]q
 builtin: false
+price_lists: {publish: off}
 log: {access: false}
 video: {first_poll: 100ms, most_poll: 300ms, keep: %[4]s, min_free_bytes: 1}
 providers:

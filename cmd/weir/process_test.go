@@ -66,6 +66,7 @@ func environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC",
 		"WEIR_SERVER_LIMITS_MAX_STREAMS_PER_KEY=1000", // one key has all the streams of a test
 		"SETTABLE_CONSTANTS=yes",
+		"WEIR_PRICE_LISTS_PUBLISH=off",
 	}, more...)
 }
 

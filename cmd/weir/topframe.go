@@ -88,6 +88,9 @@ func calls(b *strings.Builder, d *figures.Since, over string) {
 		short(g.RublesPerMinute()), short(gauge("weir_cost_rubles_total")), gauge("weir_ledger_set_aside"), size(gauge("weir_journal_lag_bytes")))
 	fmt.Fprintf(b, "node     processor %s, memory %s (heap %s), %.0f of %s files, %.0f batches, %.0f panics, %.0f log lines lost\n", percent(d.Rate("process_cpu_seconds_total")), size(gauge("process_resident_memory_bytes")),
 		size(gauge("go_memstats_heap_inuse_bytes")), gauge("process_open_fds"), short(gauge("process_max_fds")), gauge("weir_batches"), gauge("weir_panics_total"), gauge("weir_log_dropped_lines"))
+	if at := gauge("weir_price_update_timestamp_seconds"); at > 0 {
+		fmt.Fprintf(b, "prices   public lists fetched %s ago: %.0f endpoints published, %.0f wait as a draft\n", age(d.Now.At.Sub(time.Unix(int64(at), 0)), true), gauge("weir_price_update_published"), gauge("weir_price_update_waiting"))
+	}
 }
 
 // line is a row of a table, with what it is sorted by.

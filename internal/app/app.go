@@ -69,37 +69,39 @@ type Gateway struct {
 	dialer   *tunnel.Dialer         // by the ways of the configuration, which a reload changes
 	demoKey  atomic.Pointer[string] // shown to browsers on a demo's machine; nil: it is no demo
 
-	store      *store.Store
-	book       *ledger.Book
-	catalog    *catalog.Current
-	built      atomic.Pointer[edit.Built] // the same with its owners, for operators
-	live       *live
-	looks      *loop.Loop // of live, for changes
-	finder     *finder
-	hints      *invalidate.Hearer
-	others     peers
-	absence    absence // of the database
-	health     *health.Registry
-	hours      *health.History
-	upstream   *upstream.Client
-	named      *idempotency.Manager
-	history    *history.Manager
-	events     *webhook.Courier
-	videos     *video.Service
-	batches    *batch.Service
-	clock      func() time.Time
-	people     *auth.Manager
-	agents     *agent.Manager
-	rankings   *listing.Rankings
-	editor     *edit.Editor
-	console    *console.Console
-	alerts     *alert.Manager
-	watcher    *alert.Watcher
-	bookChecks *console.BookChecks
-	mail       *mail.Sender // nil: no mail is sent
-	api        *httpapi.API
-	server     *httpserver.Server
-	admin      *http.Server
+	store   *store.Store
+	book    *ledger.Book
+	catalog *catalog.Current
+	built   atomic.Pointer[edit.Built] // the same with its owners, for operators
+	live    *live
+	looks   *loop.Loop // of live, for changes
+	finder  *finder
+
+	priceUpdates func(updated) // counts them
+	hints        *invalidate.Hearer
+	others       peers
+	absence      absence // of the database
+	health       *health.Registry
+	hours        *health.History
+	upstream     *upstream.Client
+	named        *idempotency.Manager
+	history      *history.Manager
+	events       *webhook.Courier
+	videos       *video.Service
+	batches      *batch.Service
+	clock        func() time.Time
+	people       *auth.Manager
+	agents       *agent.Manager
+	rankings     *listing.Rankings
+	editor       *edit.Editor
+	console      *console.Console
+	alerts       *alert.Manager
+	watcher      *alert.Watcher
+	bookChecks   *console.BookChecks
+	mail         *mail.Sender // nil: no mail is sent
+	api          *httpapi.API
+	server       *httpserver.Server
+	admin        *http.Server
 
 	catalogPages *catalogapi.Pages
 
@@ -202,6 +204,8 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics.WatchVersion(x.version)
 	traces := g.makeTraces(metrics, x.version)
 	g.live.failures = metrics.RateFailures()
+	saw := metrics.PriceUpdates()
+	g.priceUpdates = func(u updated) { saw(u.outcome, u.at, u.published, u.waiting) }
 	verifier := apikey.NewVerifier(g.store.Accounts, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {

@@ -41,7 +41,7 @@ const demoListen = "127.0.0.1:8080"
 
 // Demo runs the gateway and the simulator in one process, with a user, keys and a balance.
 func Demo(ctx context.Context, o DemoOptions) error {
-	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false", "sign_in.sign_up": "invitation"}
+	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false", "sign_in.sign_up": "invitation", "price_lists.publish": "off"}
 	shop := "" // base URL of the payment provider with play money
 	load := func() (config.Config, error) {
 		cfg, err := config.Load("", os.LookupEnv, overlay)

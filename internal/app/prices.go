@@ -3,9 +3,11 @@ package app
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"io/fs"
 	"log/slog"
 	"math/big"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +22,7 @@ import (
 	"weir/internal/loop"
 	"weir/internal/outbound/tunnel"
 	"weir/internal/rate"
+	"weir/internal/store"
 )
 
 // updaterOf makes the updater of the configuration's price lists.
@@ -234,38 +237,169 @@ func warnOfDefaultRate(log *slog.Logger, snap *catalog.Snapshot, isDefault bool,
 	}
 }
 
-// updating returns a loop that fetches the price lists, and publishes what is within bounds if the configuration says so. The first round is
-// after a minute, so that a node that is restarted all the time does not burden the servers of the lists.
+// updates reports whether the price lists are fetched by themselves.
+func (g *Gateway) updates() bool {
+	return g.cfg.PriceLists.Every > 0 && g.cfg.PriceLists.Publish != update.Off
+}
+
+// nameLists says, before they are asked for the first time, which servers will be.
+func (g *Gateway) nameLists(ctx context.Context) {
+	if last, err := g.store.Mark(ctx, store.MarkPrices); !g.updates() || err != nil || last != "" {
+		return
+	}
+	g.slog.Info("the public price lists are fetched by themselves from now on; nothing about this installation is sent; price_lists.publish: off ends it",
+		"every", g.cfg.PriceLists.Every, "addresses", g.cfg.PriceLists.Addresses())
+}
+
+// How the price lists are fetched by themselves. The first round is minutes after the start, so that a node that is restarted all the time does
+// not burden the servers of the lists.
+const (
+	firstUpdate = 2 * time.Minute
+	updateLook  = 10 * time.Minute // how often a node looks whether another has fetched them
+	updateRetry = time.Hour        // after a failure
+)
+
+// updating returns a loop in which one of the nodes fetches the price lists, when they are due, and publishes what the configuration says.
 func (g *Gateway) updating() *loop.Loop {
 	p := &g.cfg.PriceLists
 	u := updaterOf(&g.cfg, g.dialer, &priceStore{store: g.store.Catalog, editor: edit.NewEditor(g.store.Catalog, g.live, g.live.ring, time.Now, g.live.refresh), by: audit.Actor{Name: "weir"}})
-	return loop.New(min(time.Minute, p.Every), func(ctx context.Context) time.Duration {
-		updatePrices(ctx, u, p.Publish == update.WithinBounds, g.slog)
-		return p.Every
+	d := daily{updater: u, marks: g.store, every: p.Every, publish: p.Publish, now: time.Now, log: g.slog, saw: g.priceUpdates}
+	spread := time.Duration(rand.Int64N(int64(firstUpdate)))
+	return loop.New(firstUpdate+spread, func(ctx context.Context) time.Duration {
+		d.round(ctx)
+		return updateLook + spread
 	})
 }
 
-// updatePrices does one round.
-func updatePrices(ctx context.Context, u *update.Updater, publish bool, log *slog.Logger) {
-	d, err := u.Fetch(ctx)
+// marks are those of a ledger.
+type marks interface {
+	Mark(ctx context.Context, name string) (string, error)
+	SwapMark(ctx context.Context, name, old, value string) (bool, error)
+}
+
+// daily is the update that runs by itself.
+type daily struct {
+	updater *update.Updater
+	marks   marks
+	every   time.Duration
+	publish string
+	now     func() time.Time
+	log     *slog.Logger
+	saw     func(updated) // what the last update did, on whichever node
+	said    updated
+}
+
+// updated is what an update did: the mark of the ledger.
+type updated struct {
+	at        time.Time // it is due again so long after this
+	outcome   string    // one of the outcomes
+	published int       // offers
+	waiting   int
+}
+
+// The outcomes of an update.
+const (
+	updateRuns      = "running"
+	updateFailed    = "failed"
+	updateUnchanged = "unchanged"
+	updatePublished = "published"
+	updateWaits     = "waiting"
+)
+
+func (u updated) String() string {
+	return fmt.Sprintf("%s %s %d %d", u.at.UTC().Format(time.RFC3339), u.outcome, u.published, u.waiting)
+}
+
+func readUpdated(mark string) (u updated) {
+	var at string
+	_, _ = fmt.Sscan(mark, &at, &u.outcome, &u.published, &u.waiting)
+	u.at, _ = time.Parse(time.RFC3339, at)
+	return u
+}
+
+// round fetches the lists if they are due and no other node does.
+func (d *daily) round(ctx context.Context) {
+	mark, err := d.marks.Mark(ctx, store.MarkPrices)
 	if err != nil {
-		log.Warn("the price lists cannot be used; the prices stay as they are", "error", err)
+		return // those that need the store report it
+	}
+	last, now := readUpdated(mark), d.now()
+	if last != d.said && last.outcome != updateRuns {
+		d.said = last
+		d.saw(last)
+	}
+	if now.Sub(last.at) < d.every && !last.at.After(now) {
 		return
 	}
-	c := &d.Changes
-	attrs := []any{"as_of", d.AsOf, "new", len(c.New), "gone", len(c.Gone), "changed", len(c.Changed)}
-	if !publish {
-		log.Info("a draft of new prices waits: weir catalog publish", attrs...)
+	running := updated{at: now, outcome: updateRuns, published: last.published, waiting: last.waiting}.String()
+	if mine, err := d.marks.SwapMark(ctx, store.MarkPrices, mark, running); err != nil || !mine {
 		return
 	}
-	switch why, err := u.PublishWithinBounds(ctx); {
-	case err != nil:
-		log.Error("new prices cannot be published", "error", err)
-	case why != "":
-		log.Warn("a draft of new prices needs an operator: weir catalog publish", append(attrs, "reason", why)...)
+	done := d.update(ctx)
+	if done.at = now; done.outcome == updateFailed {
+		done.at = now.Add(min(updateRetry, d.every) - d.every)
+	}
+	if _, err := d.marks.SwapMark(context.WithoutCancel(ctx), store.MarkPrices, running, done.String()); err != nil {
+		d.log.Warn("what the update of the price lists did cannot be kept", "error", err)
+	}
+	d.said = readUpdated(done.String())
+	d.saw(done)
+}
+
+// update does one update, and says in a sentence what came of it.
+func (d *daily) update(ctx context.Context) updated {
+	draft, err := d.updater.Fetch(ctx)
+	if err != nil {
+		d.log.Warn("the price lists cannot be used; the prices stay as they are", "error", err)
+		return updated{outcome: updateFailed}
+	}
+	c := &draft.Changes
+	attrs := []any{"as_of", draft.AsOf, "new", len(c.New), "gone", len(c.Gone), "changed", len(c.Changed), "notes", strings.Join(draft.Notes, "; ")}
+	if len(draft.Offers) == 0 {
+		d.log.Info("the price lists have nothing new", attrs...)
+		return updated{outcome: updateUnchanged}
+	}
+	out := update.Outcome{Waiting: len(draft.Offers)}
+	switch d.publish {
+	case update.Rising:
+		out, err = d.updater.PublishRising(ctx)
+	case update.WithinBounds:
+		if out.Beyond, err = d.updater.PublishWithinBounds(ctx); err == nil && out.Beyond == "" {
+			out.Published, out.Waiting = len(draft.Offers), 0
+		}
+	}
+	if err != nil {
+		d.log.Error("new prices cannot be published", "error", err)
+		return updated{outcome: updateFailed}
+	}
+	said := updateSentence(&out)
+	if err := d.updater.Keep(ctx, &draft, said); err != nil {
+		d.log.Warn("what the update of the price lists did cannot be kept", "error", err)
+	}
+	attrs = append(attrs, []any{"published", out.Published, "waiting", out.Waiting}...)
+	switch {
+	case out.Beyond != "":
+		d.log.Warn(said, append(attrs, "reason", out.Beyond)...)
 	default:
-		log.Info("new prices are published", attrs...)
+		d.log.Info(said, attrs...)
 	}
+	done := updated{outcome: updateWaits, published: out.Published, waiting: out.Waiting}
+	if out.Published > 0 {
+		done.outcome = updatePublished
+	}
+	return done
+}
+
+func updateSentence(o *update.Outcome) string {
+	switch {
+	case o.Beyond != "":
+		return "nothing of the new price lists is published, because something is implausible: " + o.Beyond + "; they wait as a draft: weir catalog publish, or the page of prices"
+	case o.Waiting == 0:
+		return fmt.Sprintf("new prices are published: %d endpoints are new or cost more", o.Published)
+	case o.Published == 0:
+		return fmt.Sprintf("%d endpoints of the new price lists wait as a draft: weir catalog publish, or the page of prices", o.Waiting)
+	}
+	return fmt.Sprintf("new prices are published: %d endpoints are new or cost more; %d that cost less, hold less or are gone wait as a draft: weir catalog publish, or the page of prices", o.Published, o.Waiting)
 }
 
 // DoubtfulMargin asks about a margin that doubles prices or more, "" about any other: 1.15 is often meant as 15 %.

@@ -16,6 +16,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/edit"
+	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/rate"
@@ -146,8 +147,10 @@ func TestFailedUpdateIsLogged(t *testing.T) {
 	p := &cfg.PriceLists
 	p.ModelsDev, p.LiteLLM, p.Portkey, p.GenAIPrices = server.URL, server.URL, server.URL+"/{file}", server.URL
 	var b bytes.Buffer
-	u := updaterOf(&cfg, dialerOf(&cfg), nil)
-	updatePrices(context.Background(), u, true, slog.New(slog.NewTextHandler(&b, nil)))
+	d := daily{updater: updaterOf(&cfg, dialerOf(&cfg), nil), publish: update.Rising, log: slog.New(slog.NewTextHandler(&b, nil))}
+	if done := d.update(context.Background()); done.outcome != updateFailed {
+		t.Errorf("outcome: %+v", done)
+	}
 	if !strings.Contains(b.String(), "the price lists cannot be used") || !strings.Contains(b.String(), "status 404") {
 		t.Errorf("log is %s", b.String())
 	}

@@ -41,6 +41,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	if o.Path != "" {
 		g.warnOfSecrets(o.Path)
 	}
+	g.nameLists(ctx)
 	g.warnOfConstants(&cfg)
 	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 && !s.TLS.On() {
 		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
@@ -92,7 +93,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		}
 		g.keep(fetches)
 	}
-	if g.cfg.PriceLists.Every > 0 {
+	if g.updates() {
 		g.keep(g.updating())
 	}
 	g.watch(watch)

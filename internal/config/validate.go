@@ -285,7 +285,7 @@ func (k *checker) rubles(path string, d Decimal) money.Nano {
 
 func (k *checker) priceLists() {
 	p := &k.c.PriceLists
-	k.oneOf("price_lists.publish", p.Publish, update.ByHand, update.WithinBounds)
+	k.oneOf("price_lists.publish", p.Publish, update.Rising, update.ByHand, update.WithinBounds, update.Off)
 	for path, d := range map[string]string{"max_drop": p.Drop, "max_rise": p.Rise} {
 		if x := update.Fraction(d); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
 			k.fail("price_lists."+path, "it must be a fraction of the price: \"0.2\" is a fifth")

@@ -10,10 +10,11 @@ import (
 
 // Marks say what a ledger is, to each program that opens it.
 const (
-	MarkDemo  = "demo"  // its money is play money
-	MarkMoved = "moved" // it goes on in another database; the value is a sentence that names it
-	MarkCheck = "check" // the last check of the books that somebody asked for
-	MarkAlert = "alert" // which node looks for alerts, and until when
+	MarkDemo   = "demo"   // its money is play money
+	MarkMoved  = "moved"  // it goes on in another database; the value is a sentence that names it
+	MarkCheck  = "check"  // the last check of the books that somebody asked for
+	MarkPrices = "prices" // when the public price lists were fetched last by themselves, and what became of them
+	MarkAlert  = "alert"  // which node looks for alerts, and until when
 )
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.

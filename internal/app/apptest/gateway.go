@@ -18,6 +18,7 @@ import (
 	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/catalog"
+	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/httpapi"
 	"weir/internal/ledger"
@@ -84,6 +85,7 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 		t.Fatal(err)
 	}
 	cfg := config.Default()
+	cfg.PriceLists.Publish = update.Off // no request leaves the machine
 	cfg.DataDir = t.TempDir()
 	sqlitetest.New(t, cfg.DataDir)
 	cfg.Server.AdminListen = config.Off

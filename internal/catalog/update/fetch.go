@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -42,6 +43,28 @@ func (l *Lists) all(book *importer.Book) []list {
 	return out
 }
 
+// source is whose list it is: one that has a file for each provider fails as one.
+func (l *list) source() string { return l.path[:strings.IndexByte(l.path, '/')] }
+
+// mostFailed is after how many failures the other lists of a source are not asked for.
+const mostFailed = 3
+
+// sources are failures by source, so that each is one line.
+type sources map[string][]string
+
+func (s sources) add(l list, why string) { s[l.source()] = append(s[l.source()], why) }
+
+func (s sources) lines() (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		line := s[name][0]
+		if more := len(s[name]) - 1; more > 0 {
+			line += fmt.Sprintf(" (and %d or more others of %s)", more, name)
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 // known is what is remembered of a list that was fetched.
 type known struct {
 	url, etag, modified string
@@ -59,18 +82,21 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 		return nil, err
 	}
 	memory := u.remembered()
-	var failed []error
+	never, stale := sources{}, sources{} // lists that have failed, by the source that they are of
 	for _, l := range u.cfg.Lists.all(&u.book) {
 		old := memory[l.path]
 		if _, err := os.Stat(filepath.Join(u.lists(), l.path)); err != nil || old.url != l.url {
 			old = known{url: l.url}
 		}
+		if len(never[l.source()])+len(stale[l.source()]) >= mostFailed {
+			continue // its server is away: the others are not made to wait
+		}
 		now, fresh, err := u.one(ctx, l, old)
 		switch {
 		case err != nil && old.at.IsZero():
-			failed = append(failed, fmt.Errorf("%s: %w", l.url, err))
+			never.add(l, fmt.Sprintf("%s: %v", l.url, err))
 		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s is of %s: %v", l.path, old.at.Format(time.DateOnly), err))
+			stale.add(l, fmt.Sprintf("%s is of %s: %v", l.path, old.at.Format(time.DateOnly), err))
 		case fresh:
 			notes = append(notes, l.path+" is new")
 		}
@@ -81,8 +107,9 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 	if err := u.remember(memory); err != nil {
 		return notes, err
 	}
-	if len(failed) > 0 {
-		return notes, fault.Newf(fault.Invalid, "update.Fetch", "Not all lists could be fetched, and there are no earlier ones: %v", errors.Join(failed...))
+	notes = append(stale.lines(), notes...)
+	if len(never) > 0 {
+		return notes, fault.Newf(fault.Invalid, "update.Fetch", "Not all lists could be fetched, and there are no earlier ones: %s", strings.Join(never.lines(), "; "))
 	}
 	return notes, nil
 }

@@ -25,7 +25,7 @@ import (
 type Config struct {
 	Dir        string        `yaml:"dir"`     // where lists and draft are kept; "" in settings: prices in the data directory
 	Every      time.Duration `yaml:"every"`   // 0: only by weir catalog update
-	Publish    string        `yaml:"publish"` // ByHand, WithinBounds
+	Publish    string        `yaml:"publish"` // Rising, ByHand, WithinBounds; Off: nothing is fetched either
 	Bounds     `yaml:",inline"`
 	StaleAfter time.Duration `constant:"stale_after"`
 	Timeout    time.Duration `constant:"timeout"`             // for all lists together
@@ -39,6 +39,8 @@ type Config struct {
 
 // Who publishes new prices.
 const (
+	Rising       = "rising" // new models and prices that rise are published; the rest waits
+	Off          = "off"
 	ByHand       = "by_hand"
 	WithinBounds = "within_bounds"
 )
@@ -46,7 +48,7 @@ const (
 // Default is the configuration of a node without one.
 func Default() Config {
 	return Config{
-		Publish: ByHand, Bounds: Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}, StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
+		Every: 24 * time.Hour, Publish: Rising, Bounds: Bounds{Drop: "0.2", Rise: "1", Gone: "0.1", New: "0.1"}, StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
 		Lists: Lists{
 			ModelsDev:   "https://models.dev/api.json",
 			LiteLLM:     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
@@ -215,6 +217,87 @@ func (u *Updater) PublishWithinBounds(ctx context.Context) (beyond string, err e
 		return &Choice{List: d.Read}, nil
 	})
 	return beyond, err
+}
+
+// Outcome is what became of a draft.
+type Outcome struct {
+	Published int    // offers that are new, or of which prices rise
+	Waiting   int    // offers that are gone, of which a price falls, or which can hold less than before
+	Beyond    string // why nothing is published; "": nothing was implausible
+}
+
+// mostNew is which share of the offers in use may be new at once. Nobody pays more for an offer that nobody has used.
+const mostNew = "0.5"
+
+// PublishRising puts of the draft into use what is new and what rises. What falls, and what is gone, waits for an operator: users pay more than they
+// have to for a while, and never less than it costs. Where the draft is implausible as a whole, nothing is published: one price that rises by more than
+// the bound, and too many offers that are gone or new, say that a list is wrong.
+func (u *Updater) PublishRising(ctx context.Context) (out Outcome, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d, err := u.Drafted(ctx)
+	if err != nil {
+		return out, err
+	}
+	bounds := u.cfg.Bounds
+	bounds.New, bounds.Drop = mostNew, "1"
+	err = u.cfg.Store.Publish(ctx, func(now Published) (*Choice, error) {
+		out = Outcome{}
+		last, _ := Use(now.Last)
+		approved, err := Use(now.Approved)
+		if err != nil {
+			return nil, err
+		}
+		changes := ByOffer(last.Data(), d.Read.Data())
+		since, step := Compare(approved.Data(), d.Read.Data()), Compare(last.Data(), d.Read.Data())
+		out.Beyond = cmp.Or(since.Beyond(bounds), step.Beyond(bounds))
+		chosen := map[string]bool{}
+		for i := range changes {
+			switch {
+			case out.Beyond != "" || !rises(&changes[i]):
+				out.Waiting++
+			default:
+				chosen[changes[i].Offer] = true
+			}
+		}
+		if out.Published = len(chosen); out.Published == 0 || d.Read.AsOf.Before(last.AsOf) {
+			out.Published = 0
+			return nil, nil
+		}
+		list, err := Pick(last.Data(), d.Read.Data(), chosen)
+		if err != nil {
+			return nil, err
+		}
+		return &Choice{List: list}, nil
+	})
+	return out, err
+}
+
+// rises reports whether an offer is new, or some of its prices and lengths rise and none falls.
+func rises(c *edit.ListChange) bool {
+	if c.Kind == edit.ListNew {
+		return true
+	}
+	if c.Kind == edit.ListGone {
+		return false
+	}
+	for _, p := range c.Prices {
+		if p.Old == "" || p.New == "" || share(p.Old, p.New).Sign() < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Keep keeps what happened to a draft with it, for the page of prices.
+func (u *Updater) Keep(ctx context.Context, d *Draft, sentence string) error {
+	d.Notes = append([]string{sentence}, d.Notes...)
+	return u.cfg.Store.Import(ctx, &d.Import)
+}
+
+// Addresses are the lists that are fetched, without those of single providers.
+func (c *Config) Addresses() []string {
+	return []string{c.ModelsDev, c.LiteLLM, c.Portkey, c.GenAIPrices}
 }
 
 // Beyond says why a draft needs an operator, "" when it does not.
