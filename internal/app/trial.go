@@ -10,6 +10,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -18,6 +20,8 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/config"
+	"weir/internal/dialect/auth"
+	"weir/internal/dialect/gigachat"
 	"weir/internal/fault"
 	"weir/internal/outbound"
 	"weir/internal/outbound/tunnel"
@@ -353,6 +357,7 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	case errors.As(f.Cause, &proxy):
 		t.Wrong, t.Detail = wrongProxy, proxy.Proxy.String()+" "+proxy.What
 		t.Advice = []string{sentence(proxy.Remedy)}
+	case t.tokens(ep, f):
 	case f.Upstream != nil && f.Upstream.Unreachable:
 		t.Wrong = wrongAddress
 		t.Advice = []string{"No connection to " + ep.Provider.BaseURL + ": check base_url, ca_file and the network."}
@@ -375,6 +380,39 @@ func (t *Trial) judge(ep *catalog.Endpoint, f *fault.Error) {
 	default:
 		t.Wrong, t.Advice = wrongAnswer, []string{fmt.Sprintf("The answer is not that of the wire %s: check dialect and base_url.", ep.Provider.Dialect)}
 	}
+}
+
+// tokens judges a call for which there was no token: the host of tokens is another than that of the calls, and has its own address, authority and words.
+func (t *Trial) tokens(ep *catalog.Endpoint, f *fault.Error) bool {
+	var refused *auth.RefusedError
+	var away *auth.HostError
+	switch {
+	case errors.As(f.Cause, &refused):
+		t.Wrong, t.Detail = wrongKey, fmt.Sprintf("%s gives no token, status %d: %s", refused.Host, refused.Status, cmp.Or(refused.Reason, http.StatusText(refused.Status)))
+		if refused.Status >= 500 || refused.Status == http.StatusTooManyRequests {
+			t.Wrong, t.Advice = wrongProvider, []string{"The host of tokens fails at present. Try again later."}
+			return true
+		}
+		t.Advice = []string{"Check its api_key, and whether it is for this service."}
+		if ep.Provider.Dialect == "gigachat" {
+			t.Advice = []string{fmt.Sprintf("The key is asked for the scope %s. If it is for another, set the quirk auth_scope: GIGACHAT_API_PERS for people, GIGACHAT_API_B2B for a company that pays in advance, GIGACHAT_API_CORP for one with a contract. Else check api_key: the authorization key, or CLIENT_ID:SECRET.", cmp.Or(ep.Provider.Quirks.AuthScope, gigachat.UsualScope))}
+		}
+	case errors.As(f.Cause, &away):
+		var unknown *net.DNSError
+		t.Wrong, t.Detail = wrongAddress, fmt.Sprintf("no token from %s: %v", away.Host, away.Cause)
+		switch {
+		case errors.As(away.Cause, &unknown):
+			t.Advice = []string{fmt.Sprintf("The name of %s, which gives tokens, is not resolved: check DNS and the network, or set the quirk auth_url.", away.Host)}
+		case errors.As(away.Cause, new(*tls.CertificateVerificationError)):
+			t.Advice = []string{fmt.Sprintf("The certificate of %s, which gives tokens, is not trusted: set ca_file to that of its authority.", away.Host)}
+			t.distrust(away.Cause)
+		default:
+			t.Advice = []string{fmt.Sprintf("Calls need a token from %s first: check the network, ca_file and the quirk auth_url.", away.Host)}
+		}
+	default:
+		return false
+	}
+	return true
 }
 
 // distrust names the authority of a certificate that is not trusted, so that an operator can decide about it.

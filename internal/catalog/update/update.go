@@ -226,7 +226,7 @@ type Outcome struct {
 	Beyond    string // why nothing is published; "": nothing was implausible
 }
 
-// mostNew is which share of the offers in use may be new at once. Nobody pays more for an offer that nobody has used.
+// mostNew is which share of the offers in use may be new at once. An offer that is new raises the charges of no account.
 const mostNew = "0.5"
 
 // PublishRising puts of the draft into use what is new and what rises. What falls, and what is gone, waits for an operator: users pay more than they

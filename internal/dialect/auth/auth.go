@@ -46,9 +46,20 @@ type Deps struct {
 
 // RefusedError is the error of a request for a token that the provider refused.
 type RefusedError struct {
+	Host   string
 	Status int // HTTP status
 	Reason string
 }
+
+// HostError is the error of a request for a token that the host of tokens, which is often another than that of the calls, has not answered as one.
+type HostError struct {
+	Host  string
+	Cause error // of the connection, or what is wrong with the answer
+}
+
+func (e *HostError) Error() string { return "auth: no token from " + e.Host + ": " + e.Cause.Error() }
+
+func (e *HostError) Unwrap() error { return e.Cause }
 
 func (e *RefusedError) Error() string {
 	s := "auth: no token was granted: " + http.StatusText(e.Status)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -127,23 +128,27 @@ func (t *Tokens) fetched(ctx context.Context) (*token, error) {
 	if err != nil {
 		return nil, err
 	}
+	host := ""
+	if u, err := url.Parse(call.URL); err == nil {
+		host = u.Host
+	}
 	status, body, err := t.deps.Fetch(ctx, call)
 	if err != nil {
-		return nil, err
+		return nil, &HostError{host, err}
 	}
 	if status < 200 || status > 299 {
-		return nil, &RefusedError{Status: status, Reason: reason(body)}
+		return nil, &RefusedError{Host: host, Status: status, Reason: reason(body)}
 	}
 	now := t.deps.Now()
 	if !rawjson.Valid(body) {
-		return nil, errors.New("auth: the answer to a token request is not JSON")
+		return nil, &HostError{host, errors.New("the answer to a token request is not JSON")}
 	}
 	value, until, err := t.issuer.Read(body, now)
 	if err != nil {
-		return nil, err
+		return nil, &HostError{host, err}
 	}
 	if !sendable(value) {
-		return nil, errors.New("auth: the answer to a token request has no token")
+		return nil, &HostError{host, errors.New("the answer to a token request has no token")}
 	}
 	life := max(until.Sub(now), shortLife)
 	return &token{value: value, fields: bearer(value), given: now, renew: now.Add(life - life/6), until: now.Add(life - min(life/10, 30*time.Second))}, nil

@@ -26,8 +26,10 @@ const (
 	path = "/chat/completions"
 
 	usualAuthURL = "https://ngw.devices.sberbank.ru:9443/api/v2/oauth"
-	usualScope   = "GIGACHAT_API_PERS" // for individuals; companies have GIGACHAT_API_B2B and GIGACHAT_API_CORP
 )
+
+// UsualScope is what tokens are asked for where the quirk auth_scope names no other: that of people. Companies have GIGACHAT_API_B2B and GIGACHAT_API_CORP.
+const UsualScope = "GIGACHAT_API_PERS"
 
 // Dialect implements dialect.Dialect and dialect.Authorizer. It is safe for concurrent use.
 type Dialect struct{}
@@ -57,7 +59,7 @@ func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, e
 		basic = base64.StdEncoding.EncodeToString([]byte(basic))
 	}
 	address := cmp.Or(p.Quirks.AuthURL, usualAuthURL)
-	body := []byte(url.Values{"scope": {cmp.Or(p.Quirks.AuthScope, usualScope)}}.Encode())
+	body := []byte(url.Values{"scope": {cmp.Or(p.Quirks.AuthScope, UsualScope)}}.Encode())
 	return auth.NewTokens(auth.Issuer{
 		Ask: func(time.Time) (*auth.Call, error) {
 			return &auth.Call{URL: address, Body: body, Header: http.Header{
