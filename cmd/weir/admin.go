@@ -734,6 +734,9 @@ type keyResetCmd struct {
 }
 
 func (c *keyResetCmd) Run(ctx context.Context) error {
+	if strings.TrimSpace(c.Reason) == "" {
+		return errors.New("--reason must say why")
+	}
 	o, hash, err := c.adminWith(ctx, c.Key)
 	if err != nil {
 		return err

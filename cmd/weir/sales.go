@@ -47,7 +47,7 @@ func (c *salesCmd) Run(ctx context.Context) error {
 	}
 	defer o.Close()
 	if c.Fill {
-		if err := o.Store.Ledger.FillSales(ctx); err != nil {
+		if err := o.Store.Ledger.FillSales(ctx, operator, time.Now()); err != nil {
 			return err
 		}
 	}

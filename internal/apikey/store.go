@@ -361,6 +361,9 @@ func (m *Manager) ResetSpending(ctx context.Context, user, hash, reason string, 
 	if err != nil {
 		return k, err
 	}
+	if k.Limit == nil {
+		return k, fault.New(fault.Conflict, "apikey.ResetSpending", "This key has no limit that could count from now on.").Coded("no_key_limit")
+	}
 	return m.store.ResetSpending(ctx, user, k.Hash, m.now().UTC().Truncate(time.Microsecond), audit.Event{Actor: by, Action: audit.KeyReset, Target: k.ID, After: reason})
 }
 

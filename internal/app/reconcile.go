@@ -17,5 +17,5 @@ func reconciler(s *store.Store, now func() time.Time) *reconcile.Manager {
 
 // Reconcile is reconcile.Manager.Compare.
 func (o *Admin) Reconcile(ctx context.Context, provider string, rows []reconcile.Row, tolerance money.Nano, now time.Time) (reconcile.Result, error) {
-	return reconciler(o.Store, func() time.Time { return now }).Compare(ctx, provider, rows, tolerance)
+	return reconciler(o.Store, func() time.Time { return now }).Compare(ctx, provider, rows, nil, tolerance)
 }

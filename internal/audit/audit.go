@@ -112,6 +112,11 @@ const (
 
 	ReconciliationMade    = "reconciliation.make"
 	ReconciliationDeleted = "reconciliation.delete"
+	DifferenceSettled     = "reconciliation.settle"
+	DifferenceReopened    = "reconciliation.reopen"
+	BilledKeysNamed       = "reconciliation.keys"
+
+	SalesFilled = "sales.fill"
 
 	PresetCreated = "preset.create"
 	PresetSaved   = "preset.save"

@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 
+	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
 )
@@ -37,8 +38,9 @@ func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (d
 	if s.turns.Enter(ctx, b.User) != nil {
 		return false, nil
 	}
+	tag, _ := catalog.Untagged(p.Upstream)
 	c := &Call{Caller: caller, Preset: with, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Held: it.held,
-		Deferred: &completion.Deferred{Endpoint: p.Endpoint, Answer: &completion.DeferredAnswer{Status: res.Status, Body: res.Body}}}
+		Deferred: &completion.Deferred{Endpoint: p.Endpoint, Key: tag, Answer: &completion.DeferredAnswer{Status: res.Status, Body: res.Body}}}
 	it.held = nil
 	a := func() Answer {
 		defer s.turns.Leave(b.User)

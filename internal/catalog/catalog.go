@@ -271,6 +271,20 @@ func KeyTag(key string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// keyMark separates the tag of a credential from the provider's id of what was begun with it.
+const keyMark = "\x1f"
+
+// Tagged is a provider's id of a video job or a batch, with the tag of the credential that began it: only the account of that knows it.
+func Tagged(tag, id string) string { return tag + keyMark + id }
+
+// Untagged is the reverse of Tagged. The tag of an id without one is "".
+func Untagged(id string) (tag, plain string) {
+	if tag, plain, found := strings.Cut(id, keyMark); found {
+		return tag, plain
+	}
+	return "", id
+}
+
 // Streams reports whether the provider sends an answer in pieces: models of conversations do, and on OpenAI's wire the transcribers after Whisper.
 func (ep *Endpoint) Streams() bool {
 	switch ep.Model.Type {

@@ -6,6 +6,7 @@ package completion
 import (
 	"cmp"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/catalog"
@@ -98,8 +99,28 @@ type Request struct {
 
 	Deferred *Deferred // the request goes to the provider as a part of a batch; nil: by itself
 
+	Used *Used // what the attempt at a provider was made with; nil: it is not asked for
+
 	Memory  Memory  // counts the memory that answers take; nil: not counted
 	Buffers Buffers // memory for an answer that is passed on as bytes; nil: it is allocated
+}
+
+// Used says with which credential of a provider an attempt was made.
+type Used struct{ key atomic.Pointer[string] }
+
+// Set notes the tag of a credential. Of calls at the same time that make one attempt, the last counts.
+func (u *Used) Set(key *string) {
+	if u != nil {
+		u.key.Store(key)
+	}
+}
+
+// Take is what was noted since the last time, "" nothing.
+func (u *Used) Take() string {
+	if key := u.key.Swap(nil); key != nil {
+		return *key
+	}
+	return ""
 }
 
 // Chats reports whether the request is a chat and not a task.

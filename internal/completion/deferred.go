@@ -11,6 +11,7 @@ type Deferred struct {
 	Required bool                // the client wants a provider's batch, or nothing
 
 	Answer *DeferredAnswer
+	Key    string // with an Answer, the tag of the credential that the batch was made with, "" unknown
 }
 
 // DeferredAnswer is what a provider answered to a request of a batch.

@@ -47,8 +47,9 @@ func appendItem(b []byte, it *Item) []byte {
 	preset := c.Preset != "" || c.PresetVersion != 0
 	own := ownKeys(c)
 	words := slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.Words != "" })
+	keys := slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.ProviderKey != "" })
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9) | flag(words, 10))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9) | flag(words, 10) | flag(keys, 11))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -111,6 +112,11 @@ func appendItem(b []byte, it *Item) []byte {
 			e.text(c.Attempts[i].Words)
 		}
 	}
+	if keys {
+		for i := range c.Attempts {
+			e.text(c.Attempts[i].ProviderKey)
+		}
+	}
 	return e.b
 }
 
@@ -165,6 +171,9 @@ const hasParameters = 1 << 9
 
 // hasWords is the flag of a record with what providers said of attempts that failed.
 const hasWords = 1 << 10
+
+// hasKeys is the flag of a record with which of a provider's keys attempts were made.
+const hasKeys = 1 << 11
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -385,6 +394,11 @@ func (it *Item) decode(rec string, from *lists) error {
 	if flags&hasWords != 0 {
 		for i := range c.Attempts {
 			c.Attempts[i].Words = d.text()
+		}
+	}
+	if flags&hasKeys != 0 {
+		for i := range c.Attempts {
+			c.Attempts[i].ProviderKey = d.text()
 		}
 	}
 	if d.bad {

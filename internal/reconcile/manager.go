@@ -66,6 +66,18 @@ type Store interface {
 	Reconciliations(ctx context.Context, before string, limit int) ([]Kept, error)
 	ReconciliationByID(ctx context.Context, id string) (Kept, error)
 	DeleteReconciliation(ctx context.Context, id string, now time.Time, e audit.Event) error
+
+	// Settlements are the decisions on differences with a provider, by their marks.
+	Settlements(ctx context.Context, provider string) (map[string]Settlement, error)
+	// SettleDifference keeps a decision in place of an earlier one.
+	SettleDifference(ctx context.Context, s *Settlement, e audit.Event) error
+	// ReopenDifference forgets a decision. It fails with fault.NotFound.
+	ReopenDifference(ctx context.Context, provider, mark string, now time.Time, e audit.Event) error
+
+	// BilledKeys are the tags of the gateway's keys by their names in a provider's bills.
+	BilledKeys(ctx context.Context, provider string) (map[string]string, error)
+	// NameBilledKeys changes some of them; "" forgets one.
+	NameBilledKeys(ctx context.Context, provider string, names map[string]string, now time.Time, e audit.Event) error
 }
 
 // KeptFile is what is kept of a file: not its content.
@@ -93,6 +105,9 @@ type Manager struct {
 	Store  Store
 	Reader Reader
 	Now    func() time.Time
+
+	// Keys are the gateway's keys of a provider; nil: there are none to be known.
+	Keys func(ctx context.Context, provider string) ([]OurKey, error)
 }
 
 // Order asks for a comparison.
@@ -100,7 +115,8 @@ type Order struct {
 	Provider  string
 	Files     []Upload
 	Columns   map[string]string // of tables, see usagefile
-	Keys      []string          // only rows of these keys of the provider; nil: all
+	Keys      []string          // only rows of these keys of the provider, and calls with them; nil: all
+	Ours      map[string]string // which of the gateway's keys those of the files are, see Say: it is remembered
 	Tolerance money.Nano        // dollars for each call
 	Actor     audit.Actor
 }
@@ -211,11 +227,11 @@ func (m *Manager) Make(ctx context.Context, o Order) (Kept, error) {
 		k.Files, k.More = append(k.Files, kept), k.More || f.More
 		rows = append(rows, f.Rows...)
 	}
-	if o.Keys != nil {
-		rows = slices.DeleteFunc(rows, func(r Row) bool { return !slices.Contains(o.Keys, r.Key) })
+	if err := m.Say(ctx, o.Provider, o.Ours, o.Actor); err != nil {
+		return Kept{}, err
 	}
 	var err error
-	if k.Result, err = m.Compare(ctx, o.Provider, rows, o.Tolerance); err != nil {
+	if k.Result, err = m.Compare(ctx, o.Provider, rows, o.Keys, o.Tolerance); err != nil {
 		return Kept{}, err
 	}
 	k.Result.trim()
@@ -255,9 +271,18 @@ func (r *Result) trim() {
 }
 
 // Compare compares rows with the calls that are in the database. Calls that are still in the journal of a node, at most those of the last seconds, are
-// not among them, so the days must be over. It fails with fault.Invalid.
-func (m *Manager) Compare(ctx context.Context, provider string, rows []Row, tolerance money.Nano) (Result, error) {
+// not among them, so the days must be over. With keys, only rows of these keys of the provider are compared; where it is known which of the gateway's they
+// are, with the calls of these. It fails with fault.Invalid.
+func (m *Manager) Compare(ctx context.Context, provider string, rows []Row, keys []string, tolerance money.Nano) (Result, error) {
 	const op = "reconcile.Compare"
+	names, err := m.Names(ctx, provider, rows)
+	if err != nil {
+		return Result{}, err
+	}
+	if keys != nil {
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return !slices.Contains(keys, r.Key) })
+	}
+	rows = ofOurKeys(rows, names)
 	today := m.Now().UTC().Format(time.DateOnly)
 	if i := slices.IndexFunc(rows, func(r Row) bool { return r.Day >= today }); i >= 0 {
 		return Result{}, fault.Newf(fault.Invalid, op, "%s is of %s, which is not over: export days until yesterday.", rows[i].Place, rows[i].Day).Coded("usage_today", "place", rows[i].Place, "day", rows[i].Day)
@@ -285,7 +310,14 @@ func (m *Manager) Compare(ctx context.Context, provider string, rows []Row, tole
 	if err != nil {
 		return Result{}, err
 	}
-	return Match(rows, calls, tolerance)
+	if keys != nil && keyed(rows, calls, first, last) {
+		calls = slices.DeleteFunc(calls, func(c Call) bool { return !slices.ContainsFunc(keys, func(k string) bool { return names[k] == c.Key }) })
+	}
+	r, err := Match(rows, calls, tolerance)
+	if err != nil {
+		return r, err
+	}
+	return r, m.settle(ctx, provider, &r)
 }
 
 func (m *Manager) callsOf(ctx context.Context, provider string, from, to time.Time) (calls []Call, err error) {

@@ -116,7 +116,7 @@ func (m *matcher) sameCall(d Difference, c *Call, first bool) {
 	}
 }
 
-type groupKey struct{ day, model string }
+type groupKey struct{ day, model, key string }
 
 type group struct {
 	key          groupKey
@@ -126,11 +126,14 @@ type group struct {
 	unpriced     bool
 }
 
-func (m *matcher) at(day, model string) *group {
+func (m *matcher) at(day, model, key string) *group {
 	if !m.r.ByModel {
 		model = ""
 	}
-	k := groupKey{day, sameModel(model)}
+	if !m.r.ByKey {
+		key = ""
+	}
+	k := groupKey{day, sameModel(model), key}
 	g := m.groups[k]
 	if g == nil {
 		g = &group{key: k, theirs: Unreported()}
@@ -141,7 +144,7 @@ func (m *matcher) at(day, model string) *group {
 }
 
 func (m *matcher) row(row *Row, f *Figures) {
-	g := m.at(row.Day, row.Model)
+	g := m.at(row.Day, row.Model, row.Key)
 	if g.place == "" {
 		g.place = row.Place
 	}
@@ -150,7 +153,7 @@ func (m *matcher) row(row *Row, f *Figures) {
 
 func (m *matcher) call(c *Call) {
 	m.r.Calls++
-	m.at(c.day(), c.Model).take(c, 1)
+	m.at(c.day(), c.Model, c.Key).take(c, 1)
 }
 
 // take adds a call to what the gateway has, or with -1 takes it away.
@@ -197,6 +200,9 @@ func (m *matcher) byGroup(rows []Row, calls []Call) {
 			if m.r.ByModel {
 				k.model = sameModel(c.Model)
 			}
+			if m.r.ByKey {
+				k.key = c.Key
+			}
 			late[k] = append(late[k], c)
 		}
 	}
@@ -212,7 +218,7 @@ func (m *matcher) byGroup(rows []Row, calls []Call) {
 // show notes the groups as they are before anything is explained.
 func (m *matcher) show() {
 	for _, g := range m.order {
-		m.r.Groups = append(m.r.Groups, Group{Day: g.key.day, Model: g.key.model, Theirs: g.theirs, Ours: g.recorded()})
+		m.r.Groups = append(m.r.Groups, Group{Day: g.key.day, Model: g.key.model, Key: g.key.key, Theirs: g.theirs, Ours: g.recorded()})
 	}
 }
 
@@ -224,7 +230,7 @@ type named struct {
 
 func (m *matcher) compare(g *group) []named {
 	ours := g.recorded()
-	d := Difference{Day: g.key.day, Model: g.key.model, Place: g.place, Theirs: g.theirs, Ours: ours, Delta: DeltaBetween(&g.theirs, &ours)}
+	d := Difference{Day: g.key.day, Model: g.key.model, Key: g.key.key, Place: g.place, Theirs: g.theirs, Ours: ours, Delta: DeltaBetween(&g.theirs, &ours)}
 	switch {
 	case g.theirs.none() && len(g.calls) == 0:
 		return nil

@@ -20,9 +20,9 @@ func nextDay(day string) string {
 
 // afterMidnight finds calls that the provider books on the day on which they ended. They are moved there when that leaves less to explain.
 func (m *matcher) afterMidnight(late map[groupKey][]*Call) {
-	keys := slices.SortedFunc(maps.Keys(late), func(a, b groupKey) int { return strings.Compare(a.day+a.model, b.day+b.model) })
+	keys := slices.SortedFunc(maps.Keys(late), func(a, b groupKey) int { return strings.Compare(a.day+a.model+a.key, b.day+b.model+b.key) })
 	for _, k := range keys {
-		before, after := m.groups[k], m.groups[groupKey{nextDay(k.day), k.model}]
+		before, after := m.groups[k], m.groups[groupKey{nextDay(k.day), k.model, k.key}]
 		if moved := m.movedSet(before, after, late[k]); moved != nil {
 			m.move(before, after, moved, 1)
 			m.addLate(k, before, after, moved)
@@ -90,7 +90,7 @@ func (m *matcher) unexplained(g *group) int {
 }
 
 func (m *matcher) addLate(k groupKey, before, after *group, calls []*Call) {
-	d := Difference{Kind: Late, Day: k.day, Model: k.model, Theirs: Unreported(), N: int64(len(calls))}
+	d := Difference{Kind: Late, Day: k.day, Model: k.model, Key: k.key, Theirs: Unreported(), N: int64(len(calls))}
 	for _, c := range calls {
 		f := c.figures()
 		d.Ours.Add(&f)

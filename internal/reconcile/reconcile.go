@@ -61,7 +61,7 @@ type Row struct {
 	Place string // where it stands, such as "line 3" or "data[0].results[2]"
 	Day   string // of UTC, 2026-11-25
 	Model string // as the provider names it, "" when the file is not grouped by model
-	Key   string // the provider's name or id of the key that was used, "" when the file does not say
+	Key   string // the provider's name or id of the key that was used, "" when the file does not say; for Match the gateway's tag of it
 	Call  string // the provider's id of the one answer that the row is of, "" when it is of several
 	Figures
 }
@@ -71,6 +71,7 @@ type Call struct {
 	Generation string
 	Answer     string // the provider's id of the answer
 	Model      string // the provider's id of the model
+	Key        string // tag of the provider's key that served it, "" not known
 	Began      time.Time
 	Ended      time.Time
 	Prompt     int64
@@ -86,7 +87,7 @@ func CallOf(c *record.Call) (Call, bool) {
 		return Call{}, false
 	}
 	out := Call{
-		Generation: c.Generation, Answer: c.UpstreamID, Model: c.UpstreamModel, Began: c.At.UTC(), Ended: c.At.Add(c.Duration).UTC(),
+		Generation: c.Generation, Answer: c.UpstreamID, Model: c.UpstreamModel, Key: c.ProviderKey(), Began: c.At.UTC(), Ended: c.At.Add(c.Duration).UTC(),
 		Prompt: c.Usage.Prompt.N, Completion: c.Usage.Completion.N,
 	}
 	out.Dollars, out.Priced = report.UpstreamDollars(c)
@@ -111,6 +112,7 @@ const (
 type Difference struct {
 	Kind         Kind
 	Day, Model   string
+	Key          string // tag of the provider's key, where they are compared by key
 	Place        string // the first row of the file that is part of it, "" when none is
 	Answer       string // the provider's id of the answer, "" for a group of calls
 	Theirs, Ours Figures
@@ -118,6 +120,9 @@ type Difference struct {
 	Delta        Delta    // by how much the provider has more because of it
 	Calls        []string // generations behind it: those that explain it if they are known, else those of the day and model
 	More         int      // calls beyond those
+
+	Mark    string      // what it is, the same in each comparison that finds it
+	Settled *Settlement // what an operator decided on it; nil: nothing
 }
 
 // Delta is by how much the figures of the provider are above those of the gateway. What one side does not report is 0, and nil for dollars.
@@ -129,6 +134,7 @@ type Delta struct {
 // Group is what both sides have of a day, or of a day and a model.
 type Group struct {
 	Day, Model   string
+	Key          string // tag of the provider's key, where they are compared by key
 	Theirs, Ours Figures
 }
 
@@ -145,6 +151,7 @@ type Result struct {
 	First, Last string // days
 	ByCall      bool   // rows were compared call by call, by the id of the answer
 	ByModel     bool   // rows were compared by day and model; otherwise by day alone
+	ByKey       bool   // and by the provider's key
 	Rows, Calls int
 
 	Theirs, Ours Figures // of all days and models
@@ -204,6 +211,7 @@ func Match(rows []Row, calls []Call, tolerance money.Nano) (Result, error) {
 		return r, fault.Newf(fault.Invalid, op, "%s has no id of a call, while other rows have one: compare them in separate files.", rows[at].Place)
 	}
 	r.ByCall = named > 0
+	r.ByKey = !r.ByCall && keyed(rows, calls, r.First, r.Last)
 	m := matcher{r: &r, tolerance: new(big.Rat).SetFrac64(int64(tolerance)+1, billion), sums: map[Kind]*Sum{}, groups: map[groupKey]*group{}}
 	if r.ByCall {
 		m.byCall(rows, calls)
@@ -213,11 +221,19 @@ func Match(rows []Row, calls []Call, tolerance money.Nano) (Result, error) {
 	}
 	r.Sums = m.sortedSums()
 	r.total()
-	slices.SortFunc(r.Groups, func(a, b Group) int { return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model)) })
+	slices.SortFunc(r.Groups, func(a, b Group) int {
+		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model), strings.Compare(a.Key, b.Key))
+	})
 	slices.SortStableFunc(r.Differences, func(a, b Difference) int {
-		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model), strings.Compare(string(a.Kind), string(b.Kind)))
+		return cmp.Or(strings.Compare(a.Day, b.Day), strings.Compare(a.Model, b.Model), strings.Compare(a.Key, b.Key), strings.Compare(string(a.Kind), string(b.Kind)))
 	})
 	return r, nil
+}
+
+// keyed reports whether the key is known of all rows, and of all calls of their days.
+func keyed(rows []Row, calls []Call, first, last string) bool {
+	return !slices.ContainsFunc(rows, func(r Row) bool { return r.Key == "" }) &&
+		!slices.ContainsFunc(calls, func(c Call) bool { return c.Key == "" && c.Ended.Format(time.DateOnly) >= first && c.day() <= last })
 }
 
 // within reports whether a call is surely one of the file's days: one that goes past midnight may stand on either.

@@ -184,6 +184,7 @@ func (x *Attempt) bound() bool {
 	b.text(&x.Reason, maxWord)
 	b.text(&x.Words, maxWords)
 	b.named(&x.OwnKey, MaxID)
+	b.text(&x.ProviderKey, maxWord)
 	within(&b, &x.Status, 0, maxStatus)
 	return b.changed
 }

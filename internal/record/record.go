@@ -82,6 +82,17 @@ func (c *Call) Result() string {
 	return OK
 }
 
+// ProviderKey is which of the gateway's keys of the provider served the call, as catalog.KeyTag: that of the last attempt at its endpoint. It is "" where none
+// served it, and in records of old.
+func (c *Call) ProviderKey() string {
+	for i := len(c.Attempts) - 1; i >= 0 && c.Endpoint != ""; i-- {
+		if a := &c.Attempts[i]; a.Endpoint == c.Endpoint && a.OwnKey == c.OwnKey {
+			return a.ProviderKey
+		}
+	}
+	return ""
+}
+
 // Candidate is an endpoint that routing looked at, as in routing.Candidate.
 type Candidate struct {
 	Endpoint  string
@@ -125,6 +136,7 @@ type Attempt struct {
 	Reason       string // error_type, "" for the one that served
 	Words        string // what the provider said of the failure, as Words makes it; "" nothing, or an own key was used
 	OwnKey       string // id of the caller's own key that it was made with, "" the gateway's
+	ProviderKey  string // which of the gateway's keys of the provider it was made with, as catalog.KeyTag; "" with an own key, without any key, and in records of old
 	Started      time.Duration
 	FirstContent time.Duration // 0 without any
 	Ended        time.Duration

@@ -106,6 +106,7 @@ func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Trunc
 // attempt makes the admitted attempt and, where that is allowed, one more at the same endpoint: without the reasoning of earlier turns
 // where the provider refused that, else because it may well succeed. rest are the attempts planned after it.
 func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
+	x.req.Used = &x.used
 	x.req.Elsewhere = x.elsewhere(rest) && len(x.rec.Attempts)+1 < x.relay.cfg.MaxAttempts
 	x.req.Remaining = max(x.relay.cfg.AttemptBudget-x.since(), 1)
 	err := x.try(ctx, at)
@@ -184,7 +185,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	x.meter.reset()
 	rec := x.note(at)
 	err := x.stream(ctx, rec)
-	rec.Ended, rec.Reason = x.since(), ""
+	rec.Ended, rec.Reason, rec.ProviderKey = x.since(), "", x.used.Take()
 	if err != nil {
 		rec.Reason = err.Kind.String()
 		if u := err.Upstream; u != nil {

@@ -139,8 +139,9 @@ type run struct {
 	started    bool // the sink has begun an answer that the client may have seen
 	settling   bool // a settlement was begun: there is never a second one
 	settled    bool
-	taken      bool // the attempt ended with its client, when the provider had the request and had not refused it
-	givenUp    bool // what is settled is a call that its client gave up before it had anything
+	used       completion.Used // by the attempt
+	taken      bool            // the attempt ended with its client, when the provider had the request and had not refused it
+	givenUp    bool            // what is settled is a call that its client gave up before it had anything
 	serving    *routing.Attempt
 	head       completion.Head
 	notice     string // that every answer has in front of its own, with a space after it; "" none

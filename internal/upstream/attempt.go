@@ -207,6 +207,9 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 // askWith sends the request with a credential, and counts that.
 func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	a.uses(key.use)
+	if req != nil {
+		req.Used.Set(&key.known)
+	}
 	answer, err := a.askLane(t, key, req, call)
 	var f *fault.Error
 	if err != nil {

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"weir/internal/batch"
 	"weir/internal/catalog"
@@ -148,10 +147,7 @@ func (b *Batches) with(ctx context.Context, p *batch.Part, do func(ask *asking, 
 	if err != nil {
 		return err
 	}
-	tag, id, found := strings.Cut(p.Upstream, tagMark)
-	if !found {
-		tag, id = "", p.Upstream
-	}
+	tag, id := catalog.Untagged(p.Upstream)
 	plain := &batch.Part{ID: p.ID, Endpoint: p.Endpoint, Path: p.Path, Upstream: id, Lines: p.Lines, CreatedAt: p.CreatedAt}
 	return b.on(ctx, ep, t, tag, func(ask *asking, d dialect.Batcher) error { return do(ask, d, plain) })
 }

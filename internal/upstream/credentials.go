@@ -23,6 +23,7 @@ const (
 type credential struct {
 	whole, stream lane
 	tag           string // distinguishes it from the provider's others
+	known         string // tag as records have it: "" for no key at all, and for people's own
 	draining      bool   // it gets no new call
 	use           *keyUse
 	method        auth.Method // gives further header fields for each request; nil: those of the lanes are enough
@@ -65,6 +66,9 @@ func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps au
 		keyed.Key = key
 		c := &credential{tag: catalog.KeyTag(key), draining: i >= list.used}
 		c.use = uses.of(p, c.tag)
+		if key != "" && p.OwnKey == "" {
+			c.known = c.tag
+		}
 		var err error
 		if c.method, err = methodOf(d, &keyed, deps); err != nil {
 			return nil, err

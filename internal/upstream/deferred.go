@@ -34,6 +34,7 @@ func (c *Client) deferred(ep *catalog.Endpoint, req *completion.Request, yield f
 		fail(err)
 		return
 	}
+	req.Used.Set(&d.Key)
 	if s := d.Answer.Status; s < 200 || s > 299 {
 		fail(texter.Failure(ep, s, http.Header{}, d.Answer.Body[:min(len(d.Answer.Body), dialect.MaxFailureBytes)]))
 		return

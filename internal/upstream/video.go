@@ -36,7 +36,9 @@ func NewVideos(c *Client, files Opener) *Videos { return &Videos{client: c, file
 // Submit implements video.Upstream.
 func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
+	var used completion.Used
 	err = f.with(ctx, ep, "", func(ask *asking, d dialect.VideoMaker) error {
+		ask.req.Used = &used
 		ask.reported = func(h http.Header) { request = requestName(h) }
 		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
 			err = unnamed(ep)
@@ -44,8 +46,9 @@ func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 		out.ID = ask.signed(out.ID)
 		return err
 	})
+	out.Key = used.Take()
 	if err != nil {
-		return video.Accepted{}, asked(fault.From(err), request)
+		return video.Accepted{Key: out.Key}, asked(fault.From(err), request)
 	}
 	return out, nil
 }
@@ -151,25 +154,18 @@ func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do 
 
 // withJob is with for a job that the provider has. The job that do gets has the provider's own id, without the tag.
 func (f *Videos) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, dialect.VideoMaker, *video.Job) error) error {
-	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
-	if !found {
-		tag, id = "", j.UpstreamID
-	}
+	tag, id := catalog.Untagged(j.UpstreamID)
 	plain := *j
 	plain.UpstreamID = id
 	return f.with(ctx, ep, tag, func(ask *asking, d dialect.VideoMaker) error { return do(ask, d, &plain) })
 }
 
-// tagMark separates a credential's tag from the provider's id of a job, where the provider has several credentials: only the account that
-// made a job knows it.
-const tagMark = "\x1f"
-
-// signed is the provider's id of a job, with the tag of the credential that made it.
+// signed is the provider's id of a job, with the tag of the credential that made it where the provider has several.
 func (k *asking) signed(id string) string {
 	if len(k.target.keys.all) == 1 && !k.target.provider.Kept || k.key == nil {
 		return id
 	}
-	return k.key.tag + tagMark + id
+	return catalog.Tagged(k.key.tag, id)
 }
 
 // found completes the result of a dialect's search for a submission: ids of jobs get the tag. Other jobs that merely look alike are

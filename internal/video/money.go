@@ -61,17 +61,18 @@ func (j *Job) closed(now time.Time) ledger.Recorded {
 	}
 	c.Error, c.Cancelled, c.Notice = j.Reason, j.State == Cancelled, j.Notice
 	if o := j.Serving(); o != nil && j.UpstreamID != "" {
-		c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID = j.Model, o.Provider, o.ProviderName, o.Endpoint, o.UpstreamModel, j.UpstreamID
+		c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel = j.Model, o.Provider, o.ProviderName, o.Endpoint, o.UpstreamModel
+		_, c.UpstreamID = catalog.Untagged(j.UpstreamID)
 		c.PriceList, c.Rate, c.SourcePrice, c.OwnKey = o.List, o.Rate, o.Source, o.OwnKey
 	}
 	// nothing is taken from a lease that the escrow does not have
 	return ledger.Encode(ledger.Item{Call: *c, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease})
 }
 
-// tried notes an attempt at an offer.
-func (j *Job) tried(started, ended time.Time, status int, reason string) {
+// tried notes an attempt at an offer, with a key of the provider.
+func (j *Job) tried(started, ended time.Time, status int, reason, key string) {
 	o := j.Serving()
-	j.Call.Attempts = append(j.Call.Attempts, record.Attempt{Endpoint: o.Endpoint, Provider: o.Provider, Status: status, Reason: reason, OwnKey: o.OwnKey,
+	j.Call.Attempts = append(j.Call.Attempts, record.Attempt{Endpoint: o.Endpoint, Provider: o.Provider, Status: status, Reason: reason, OwnKey: o.OwnKey, ProviderKey: key,
 		Started: started.Sub(j.Call.At), Ended: ended.Sub(j.Call.At)})
 }
 

@@ -43,6 +43,7 @@ type Submission struct {
 type Accepted struct {
 	ID   string        // the provider's id of the job, as Poll needs it; not empty
 	Wait time.Duration // before the first poll; 0: the default
+	Key  string        // which of the provider's keys was used, as catalog.KeyTag: that of a refusal, too; "" unknown
 }
 
 // Recovered is the result of Upstream.Recover.

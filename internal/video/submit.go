@@ -88,12 +88,12 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	pass.End(health.Sample{Result: health.Judge(refusal, err == nil), Took: s.now().Sub(started)})
 	switch {
 	case err == nil:
-		j.tried(started, s.now(), 200, "")
+		j.tried(started, s.now(), 200, "", accepted.Key)
 		return true, nil, s.accepted(ctx, j, &accepted)
 	case ctx.Err() != nil: // this node stops: the next one finds out the outcome
 		return true, nil, ctx.Err()
 	}
-	j.tried(started, s.now(), statusOf(refusal), refusal.Kind.String())
+	j.tried(started, s.now(), statusOf(refusal), refusal.Kind.String(), accepted.Key)
 	if !Refused(refusal) {
 		j.Doubt = doubtful(j, refusal)
 		s.cfg.Report("a provider answers neither yes nor no to a video job", j, j.doubt())

@@ -101,6 +101,7 @@ var (
 		{"reason", func(x *record.Attempt) any { return &x.Reason }},
 		{"words", func(x *record.Attempt) any { return &x.Words }},
 		{"own_key", func(x *record.Attempt) any { return &x.OwnKey }},
+		{"key", func(x *record.Attempt) any { return &x.ProviderKey }},
 		{"started", func(x *record.Attempt) any { return &x.Started }},
 		{"first_content", func(x *record.Attempt) any { return &x.FirstContent }},
 		{"ended", func(x *record.Attempt) any { return &x.Ended }},

@@ -4,8 +4,10 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/store/auditdb"
 	"weir/internal/store/sqldb"
 )
 
@@ -51,9 +53,11 @@ func (s *Ledger) RebuildRollUps(ctx context.Context) error {
 }
 
 // FillSales makes sales anew from the records and, of calls that were dropped, from the hours. Older nodes that went on beside newer ones have left
-// calls out.
-func (s *Ledger) FillSales(ctx context.Context) error {
-	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return false, nil }, func(*sqldb.Tx) (bool, error) { return true, nil })
+// calls out. One line of the audit log says that it was done.
+func (s *Ledger) FillSales(ctx context.Context, by audit.Actor, now time.Time) error {
+	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return false, nil }, func(t *sqldb.Tx) (bool, error) {
+		return true, auditdb.Record(t, audit.Event{Actor: by, Action: audit.SalesFilled, Target: "sales"}, now)
+	})
 }
 
 // rebuild makes the roll-ups that are wanted, which it asks when nothing is posted any more: all, or sales alone.

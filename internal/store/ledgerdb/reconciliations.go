@@ -2,7 +2,9 @@ package ledgerdb
 
 import (
 	"context"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 
@@ -56,6 +58,69 @@ func (s *Ledger) DeleteReconciliation(ctx context.Context, id string, now time.T
 	})
 }
 
+var settled = sqldb.Map[reconcile.Settlement, struct {
+	Provider, Mark, Outcome, Reason, Actor string
+	At                                     time.Time
+}]("settled_differences")
+
+// Settlements is reconcile.Store.Settlements.
+func (s *Ledger) Settlements(ctx context.Context, provider string) (map[string]reconcile.Settlement, error) {
+	list, err := sqldb.List(ctx, s.db, "store.Settlements", settled.Scan, settled.Select+`WHERE provider = $1`, provider)
+	all := make(map[string]reconcile.Settlement, len(list))
+	for _, x := range list {
+		all[x.Mark] = x
+	}
+	return all, err
+}
+
+const unsettle = `DELETE FROM settled_differences WHERE provider = $1 AND mark = $2`
+
+// SettleDifference is reconcile.Store.SettleDifference.
+func (s *Ledger) SettleDifference(ctx context.Context, x *reconcile.Settlement, e audit.Event) error {
+	return auditdb.Write(ctx, s.db, e, x.At, func(t *sqldb.Tx) error {
+		if _, err := t.Exec(unsettle, x.Provider, x.Mark); err != nil {
+			return err
+		}
+		return settled.Insert(t, x)
+	})
+}
+
+// ReopenDifference is reconcile.Store.ReopenDifference.
+func (s *Ledger) ReopenDifference(ctx context.Context, provider, mark string, now time.Time, e audit.Event) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		return sqldb.NoneOf("store.ReopenDifference", "decision", t.One(unsettle, provider, mark))
+	})
+}
+
+// BilledKeys is reconcile.Store.BilledKeys.
+func (s *Ledger) BilledKeys(ctx context.Context, provider string) (map[string]string, error) {
+	list, err := sqldb.List(ctx, s.db, "store.BilledKeys", func(row sqldb.Scanner) (x [2]string, err error) { return x, row.Scan(&x[0], &x[1]) },
+		`SELECT name, tag FROM billed_keys WHERE provider = $1`, provider)
+	all := make(map[string]string, len(list))
+	for _, x := range list {
+		all[x[0]] = x[1]
+	}
+	return all, err
+}
+
+// NameBilledKeys is reconcile.Store.NameBilledKeys.
+func (s *Ledger) NameBilledKeys(ctx context.Context, provider string, names map[string]string, now time.Time, e audit.Event) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			if _, err := t.Exec(`DELETE FROM billed_keys WHERE provider = $1 AND name = $2`, provider, name); err != nil {
+				return err
+			}
+			if names[name] == "" {
+				continue
+			}
+			if _, err := t.Exec(`INSERT INTO billed_keys (provider, name, tag) VALUES ($1, $2, $3)`, provider, name, names[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 func headOf(k *reconcile.Kept) string {
 	var w rawjson.Writer
 	r := &k.Result
@@ -79,6 +144,9 @@ func headOf(k *reconcile.Kept) string {
 	w.Name("last").Text(r.Last)
 	w.Name("by_call").Bool(r.ByCall)
 	w.Name("by_model").Bool(r.ByModel)
+	if r.ByKey {
+		w.Name("by_key").Bool(true)
+	}
 	w.Name("rows").Int(int64(r.Rows))
 	w.Name("calls").Int(int64(r.Calls))
 	w.Name("theirs")
@@ -110,7 +178,7 @@ func readHead(k *reconcile.Kept, text string) {
 	if keys := rawjson.Find(v, "keys"); keys != nil {
 		k.Keys = texts(keys)
 	}
-	k.More, r.ByCall, r.ByModel = flag("more"), flag("by_call"), flag("by_model")
+	k.More, r.ByCall, r.ByModel, r.ByKey = flag("more"), flag("by_call"), flag("by_model"), flag("by_key")
 	r.First, r.Last = rawjson.TextAt(v, "first"), rawjson.TextAt(v, "last")
 	rows, _ := rawjson.Int(rawjson.Find(v, "rows"))
 	calls, _ := rawjson.Int(rawjson.Find(v, "calls"))
@@ -133,6 +201,7 @@ func bodyOf(k *reconcile.Kept) string {
 		w.Text(g.Model)
 		writeFigures(&w, &g.Theirs)
 		writeFigures(&w, &g.Ours)
+		w.Text(g.Key)
 		w.EndArray()
 	}
 	w.EndArray()
@@ -149,6 +218,7 @@ func bodyOf(k *reconcile.Kept) string {
 		writeDelta(&w, &d.Delta)
 		w.Texts(d.Calls)
 		w.Int(int64(d.More))
+		w.Text(d.Key)
 		w.EndArray()
 	}
 	w.EndArray()
@@ -160,13 +230,13 @@ func readBody(r *reconcile.Result, text string) {
 	v := []byte(text)
 	for e := rawjson.ElementsOf(rawjson.Find(v, "groups")); e.Next(); {
 		f := elements(e.Value)
-		r.Groups = append(r.Groups, reconcile.Group{Day: f.text(), Model: f.text(), Theirs: readFigures(f.next()), Ours: readFigures(f.next())})
+		r.Groups = append(r.Groups, reconcile.Group{Day: f.text(), Model: f.text(), Theirs: readFigures(f.next()), Ours: readFigures(f.next()), Key: f.text()})
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "differences")); e.Next(); {
 		f := elements(e.Value)
 		r.Differences = append(r.Differences, reconcile.Difference{
 			Kind: reconcile.Kind(f.text()), Day: f.text(), Model: f.text(), Place: f.text(), Answer: f.text(), Theirs: readFigures(f.next()), Ours: readFigures(f.next()),
-			N: f.int(), Delta: readDelta(f.next()), Calls: texts(f.next()), More: int(f.int()),
+			N: f.int(), Delta: readDelta(f.next()), Calls: texts(f.next()), More: int(f.int()), Key: f.text(),
 		})
 	}
 }

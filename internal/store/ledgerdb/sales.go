@@ -41,8 +41,12 @@ type saleKey struct{ day, wallet, model, provider string }
 // partKey is the key of sales_parts.
 type partKey struct{ part, day, value, beside string }
 
-// byAccount is the part of sales_parts by account; byModel is the other one.
-const byAccount = "account"
+// The parts of sales_parts beside byModel: by account, by account and month, whose day is its first one, and all of a day.
+const (
+	byAccount = "account"
+	byMonth   = "month"
+	byDay     = "day"
+)
 
 // sale are the figures of a row of sales.
 type sale [19]int64
@@ -123,6 +127,8 @@ func salesFrom(q *report.SalesQuery) (table, part string, names map[report.Part]
 		return "sales", "", map[report.Part]string{report.Model: "model", report.Provider: "provider", report.ByAccount: "wallet", report.ByDay: "day"}
 	case account:
 		return "sales_parts", byAccount, map[report.Part]string{report.ByAccount: "value", report.ByDay: "day"}
+	case !model && q.Part == report.ByDay:
+		return "sales_parts", byDay, map[report.Part]string{report.ByDay: "day"}
 	}
 	return "sales_parts", byModel, map[report.Part]string{report.Model: "value", report.Provider: "beside", report.ByDay: "day"}
 }
@@ -130,6 +136,11 @@ func salesFrom(q *report.SalesQuery) (table, part string, names map[report.Part]
 // among adds the conditions of a query.
 func among(c *sqldb.Conditions, q *report.SalesQuery, names map[report.Part]string) {
 	c.Add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
+	sameParts(c, q, names)
+}
+
+// sameParts adds those that are not about days.
+func sameParts(c *sqldb.Conditions, q *report.SalesQuery, names map[report.Part]string) {
 	c.Equal(names[report.Model], q.Model)
 	c.Equal(names[report.Provider], q.Provider)
 	c.Equal(names[report.ByAccount], q.Account)
@@ -139,10 +150,19 @@ func among(c *sqldb.Conditions, q *report.SalesQuery, names map[report.Part]stri
 func (s *Ledger) Sales(ctx context.Context, q report.SalesQuery) ([]report.SaleRow, error) {
 	var c sqldb.Conditions
 	table, part, names := salesFrom(&q)
-	if part != "" {
-		c.Add("part = ?", part)
+	switch {
+	case part == byAccount && q.Part == report.ByAccount:
+		wholeMonths(&c, &q)
+		sameParts(&c, &q, names)
+	case part != "" && (q.Account != "" || q.Model != ""):
+		c.Add("part || '' = ?", part) // else SQLite takes the key, and reads these days of all others
+		among(&c, &q, names)
+	default:
+		if part != "" {
+			c.Add("part = ?", part)
+		}
+		among(&c, &q, names)
 	}
-	among(&c, &q, names)
 	return sqldb.List(ctx, s.db, "store.Sales", func(row sqldb.Scanner) (r report.SaleRow, err error) {
 		if err = scanSale(row, &r.Sale, &r.Value); err == nil && q.Part == report.ByDay {
 			r.Day, err = time.Parse(time.DateOnly, r.Value)
@@ -152,10 +172,26 @@ func (s *Ledger) Sales(ctx context.Context, q report.SalesQuery) ([]report.SaleR
 	}, "SELECT "+names[q.Part]+salesSummed+" FROM "+table+c.Where()+" GROUP BY 1 ORDER BY 1", c.Args...)
 }
 
+// wholeMonths takes accounts of whole months from the rows of these, and of the other days from those of days.
+func wholeMonths(c *sqldb.Conditions, q *report.SalesQuery) {
+	first := report.Month.Floor(q.From)
+	if first.Before(q.From) {
+		first = report.Month.Next(first)
+	}
+	last := report.Month.Floor(q.To)
+	if last.Before(first) { // no whole month
+		first, last = q.To, q.To
+	}
+	day := func(t time.Time) string { return t.Format(time.DateOnly) }
+	c.Add("(part = '"+byAccount+"' AND day >= ? AND day < ? OR part = '"+byAccount+"' AND day >= ? AND day < ? OR part = '"+byMonth+"' AND day >= ? AND day < ?)",
+		day(q.From), day(first), day(last), day(q.To), day(first), day(last))
+}
+
 // SalesOfDay is report.Store.SalesOfDay.
 func (s *Ledger) SalesOfDay(ctx context.Context, q report.SalesQuery) ([]report.SaleDay, error) {
 	var c sqldb.Conditions
-	among(&c, &q, map[report.Part]string{report.Model: "model", report.Provider: "provider", report.ByAccount: "wallet"})
+	c.Equal("day", q.From.Format(time.DateOnly)) // and no range: then rows come in the order of the key
+	sameParts(&c, &q, map[report.Part]string{report.Model: "model", report.Provider: "provider", report.ByAccount: "wallet"})
 	return sqldb.List(ctx, s.db, "store.SalesOfDay", func(row sqldb.Scanner) (r report.SaleDay, err error) {
 		r.Day = q.From
 		err = scanSale(row, &r.Sale, &r.Wallet, &r.Model, &r.Provider)
@@ -184,7 +220,7 @@ func rollUpSales(t *sqldb.Tx, sales map[saleKey]*sale) error {
 func partsOf(sales map[saleKey]*sale) map[partKey]*sale {
 	parts := map[partKey]*sale{}
 	for k, s := range sales {
-		for _, p := range [...]partKey{{byModel, k.day, k.model, k.provider}, {byAccount, k.day, k.wallet, ""}} {
+		for _, p := range [...]partKey{{byModel, k.day, k.model, k.provider}, {byAccount, k.day, k.wallet, ""}, {byMonth, k.day[:len("2026-01-")] + "01", k.wallet, ""}, {byDay, k.day, "", ""}} {
 			at(parts, p).plus(s)
 		}
 	}
@@ -235,7 +271,7 @@ var checkParts = func() string {
 		differs[i] = "SUM(" + c + ") <> 0"
 	}
 	return "SELECT part, day, value, beside FROM (SELECT '" + byModel + "' AS part, day, model AS value, provider AS beside, " + list("") + " FROM sales UNION ALL SELECT '" + byAccount + "', day, wallet, '', " + list("") +
-		" FROM sales UNION ALL SELECT part, day, value, beside, " + list("-") + " FROM sales_parts) p GROUP BY part, day, value, beside HAVING " + strings.Join(differs, " OR ") + " LIMIT 5"
+		" FROM sales UNION ALL SELECT '" + byMonth + "', substr(day, 1, 8) || '01', wallet, '', " + list("") + " FROM sales UNION ALL SELECT '" + byDay + "', day, '', '', " + list("") + " FROM sales UNION ALL SELECT part, day, value, beside, " + list("-") + " FROM sales_parts) p GROUP BY part, day, value, beside HAVING " + strings.Join(differs, " OR ") + " LIMIT 5"
 }()
 
 // remainder are the sales that hours have of calls that were dropped.

@@ -10,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/reconcile"
+	"weir/internal/store"
 )
 
 var ratsAlike = cmp.Comparer(func(a, b *big.Rat) bool {
@@ -26,11 +27,11 @@ func Reconciliations(t *testing.T, open Open) {
 		ID: "rec_1", Provider: "hut", Actor: "user:usr_1", At: payAt, Keys: []string{"key_1"}, More: true,
 		Files: []reconcile.KeptFile{{Name: "ноябрь.json", Format: "OpenAI usage", Sum: "abcd0123", Bytes: 12, Rows: 3}},
 		Result: reconcile.Result{
-			First: "2026-11-24", Last: "2026-11-25", ByModel: true, Rows: 3, Calls: 4,
+			First: "2026-11-24", Last: "2026-11-25", ByModel: true, ByKey: true, Rows: 3, Calls: 4,
 			Theirs: reconcile.Figures{Calls: 5, Prompt: 10, Completion: -1, Dollars: big.NewRat(1, 3)}, Ours: reconcile.Unreported(),
 			Sums:   []reconcile.Sum{{Kind: reconcile.Doubled, Differences: 1, Calls: 2, Delta: reconcile.Delta{Calls: 2, Dollars: big.NewRat(-7, 1000)}}},
-			Groups: []reconcile.Group{{Day: "2026-11-24", Model: "m", Theirs: reconcile.Unreported(), Ours: reconcile.Figures{Calls: 1}}},
-			Differences: []reconcile.Difference{{Kind: reconcile.Doubled, Day: "2026-11-24", Model: "m", Place: "line 2", Answer: "chatcmpl-1", Theirs: reconcile.Unreported(), N: 2,
+			Groups: []reconcile.Group{{Day: "2026-11-24", Model: "m", Key: "0123456789ab", Theirs: reconcile.Unreported(), Ours: reconcile.Figures{Calls: 1}}},
+			Differences: []reconcile.Difference{{Kind: reconcile.Doubled, Day: "2026-11-24", Model: "m", Key: "0123456789ab", Place: "line 2", Answer: "chatcmpl-1", Theirs: reconcile.Unreported(), N: 2,
 				Ours: reconcile.Figures{Prompt: 1, Dollars: new(big.Rat)}, Delta: reconcile.Delta{Prompt: -3}, Calls: []string{"gen-1", "gen-2"}, More: 7}},
 		},
 	}
@@ -79,5 +80,58 @@ func Reconciliations(t *testing.T, open Open) {
 	rows, err := s.Accounts.AuditFound(t.Context(), audit.Search{Limit: 10})
 	if err != nil || len(rows) != 3 || rows[0].Action != audit.ReconciliationDeleted {
 		t.Errorf("the audit log: %+v, %v", rows, err)
+	}
+	settlements(t, s)
+	billedKeys(t, s)
+}
+
+// settlements are kept by provider and mark, replaced, and forgotten; each act is a line of the audit log.
+func settlements(t *testing.T, s *store.Store) {
+	t.Helper()
+	act := func(action string) audit.Event {
+		return audit.Event{Actor: audit.Actor{Name: "test"}, Action: action, Target: "hut"}
+	}
+	loss := reconcile.Settlement{Provider: "hut", Mark: "aa", Outcome: reconcile.Loss, Reason: "старый счёт", Actor: "user:usr_1", At: payAt}
+	other := loss
+	other.Mark, other.Provider = "bb", "other"
+	explained := loss
+	explained.Outcome, explained.Reason = reconcile.Explained, "a test of another program"
+	for _, x := range []*reconcile.Settlement{&loss, &other, &explained} {
+		if err := s.Ledger.SettleDifference(t.Context(), x, act(audit.DifferenceSettled)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := s.Ledger.Settlements(t.Context(), "hut"); err != nil || !cmp.Equal(got, map[string]reconcile.Settlement{"aa": explained}) {
+		t.Errorf("%+v %v", got, err)
+	}
+	if err := s.Ledger.ReopenDifference(t.Context(), "hut", "aa", payAt, act(audit.DifferenceReopened)); err != nil {
+		t.Error(err)
+	}
+	if err := s.Ledger.ReopenDifference(t.Context(), "hut", "aa", payAt, act(audit.DifferenceReopened)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("reopened twice: %v", err)
+	}
+	if got, err := s.Ledger.Settlements(t.Context(), "hut"); err != nil || len(got) != 0 {
+		t.Errorf("%+v %v", got, err)
+	}
+	for action, want := range map[string]int{audit.DifferenceSettled: 3, audit.DifferenceReopened: 1} {
+		if rows, err := s.Accounts.AuditFound(t.Context(), audit.Search{Action: action, Limit: 10}); err != nil || len(rows) != want {
+			t.Errorf("%s: %+v, %v", action, rows, err)
+		}
+	}
+}
+
+func billedKeys(t *testing.T, s *store.Store) {
+	t.Helper()
+	e := audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.BilledKeysNamed, Target: "hut"}
+	for _, names := range []map[string]string{{"key_a": "0123456789ab", "": "-", "key_b": "-"}, {"key_b": "ba9876543210", "": ""}} {
+		if err := s.Ledger.NameBilledKeys(t.Context(), "hut", names, payAt, e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := s.Ledger.BilledKeys(t.Context(), "hut"); err != nil || !cmp.Equal(got, map[string]string{"key_a": "0123456789ab", "key_b": "ba9876543210"}) {
+		t.Errorf("%v %v", got, err)
+	}
+	if got, err := s.Ledger.BilledKeys(t.Context(), "other"); err != nil || len(got) != 0 {
+		t.Errorf("%v %v", got, err)
 	}
 }

@@ -63,7 +63,7 @@ func Sales(t *testing.T, open Open) {
 		}
 		x.agrees(rt, x.query(rt), x.made)
 	})
-	whole := report.SalesQuery{From: report.Day.Floor(now.AddDate(0, 0, -20)), To: report.Day.Floor(now.AddDate(0, 0, 1))}
+	whole := report.SalesQuery{From: report.Day.Floor(now.AddDate(0, 0, -75)), To: report.Day.Floor(now.AddDate(0, 0, 1))}
 	check := func(what string, made func(report.SalesQuery) map[report.SaleDay]report.Sale) {
 		t.Helper()
 		x.agrees(t, whole, made)
@@ -73,7 +73,7 @@ func Sales(t *testing.T, open Open) {
 	check("as applied", x.made)
 	ok(t, x.s.Ledger.RebuildRollUps(t.Context()))
 	check("rebuilt", x.made)
-	ok(t, x.s.Ledger.FillSales(t.Context()))
+	ok(t, x.s.Ledger.FillSales(t.Context(), audit.Actor{Name: "test"}, payAt))
 	check("filled", x.made)
 	dropped := report.Day.Floor(now.AddDate(0, 0, -4))
 	for after, more := "", true; more; more = after != "" {
@@ -84,17 +84,21 @@ func Sales(t *testing.T, open Open) {
 	}
 	check("after calls were dropped", x.made)
 	// of calls that were dropped before sales were kept, neither VAT nor cost is known, and refunds belong to the day of the call
-	ok(t, x.s.Ledger.FillSales(t.Context()))
+	ok(t, x.s.Ledger.FillSales(t.Context(), audit.Actor{Name: "test"}, payAt))
 	check("filled after calls were dropped", func(q report.SalesQuery) map[report.SaleDay]report.Sale {
 		return x.sums(q, func(c *record.Call) bool { return c.At.Before(dropped) })
 	})
+	rows, err := x.s.Accounts.AuditFound(t.Context(), audit.Search{Action: audit.SalesFilled, Limit: 10})
+	if err != nil || len(rows) != 2 || rows[0].Actor.Name != "test" {
+		t.Errorf("the audit log: %+v, %v", rows, err)
+	}
 }
 
 // call makes a call with tokens of a known or unknown price, charged or not.
 func (x *sales) call(rt *rapid.T) {
 	n := len(x.calls)
 	wallet := rapid.IntRange(0, 2).Draw(rt, "wallet")
-	at := x.now.Add(-time.Duration(rapid.Int64Range(0, int64(9*24*time.Hour)).Draw(rt, "at"))).Truncate(time.Microsecond)
+	at := x.now.Add(-time.Duration(rapid.Int64Range(0, int64(70*24*time.Hour)).Draw(rt, "at"))).Truncate(time.Microsecond)
 	c := record.Call{
 		Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), n), Wallet: fmt.Sprint("wal_", wallet), User: fmt.Sprint("usr_", wallet), API: "completions", At: at,
 		Model: rapid.SampledFrom([]string{"a/x", "a/y", "b/z"}).Draw(rt, "model"), Provider: rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "provider"), Status: 200, Settled: true,
@@ -167,8 +171,8 @@ func (x *sales) refund(t *testing.T, rt *rapid.T) {
 }
 
 func (x *sales) query(rt *rapid.T) report.SalesQuery {
-	from := report.Day.Floor(x.now).AddDate(0, 0, -rapid.IntRange(0, 10).Draw(rt, "from"))
-	q := report.SalesQuery{From: from, To: from.AddDate(0, 0, rapid.IntRange(1, 11).Draw(rt, "days"))}
+	from := report.Day.Floor(x.now).AddDate(0, 0, -rapid.IntRange(0, 70).Draw(rt, "from"))
+	q := report.SalesQuery{From: from, To: from.AddDate(0, 0, rapid.SampledFrom([]int{1, 4, 11, 31, 45, 71}).Draw(rt, "days"))}
 	q.Model = rapid.SampledFrom([]string{"", "", "a/x", report.Nothing}).Draw(rt, "only model")
 	q.Provider = rapid.SampledFrom([]string{"", "", "p"}).Draw(rt, "only provider")
 	q.Account = rapid.SampledFrom([]string{"", "", "wal_1"}).Draw(rt, "only account")
