@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,10 +32,10 @@ func (c *providerKeysCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return table("ID\tKEY\tSTATE\tADDED\tBY\tCALLS 1H\tFAILED\t429\tNOTE", func(w *tabwriter.Writer) {
+	return table("ID\tKEY\tTAG\tSTATE\tADDED\tBY\tCALLS 1H\tFAILED\t429\tNOTE", func(w *tabwriter.Writer) {
 		for _, k := range keysOf(v) {
 			u := uses[v.KeyTags[k.ID]]
-			fmt.Fprintf(w, "%s\t...%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", k.ID, k.Last4, k.State, k.At.UTC().Format(time.DateOnly), k.By, u.Calls, u.Failed, u.Limited, k.Note)
+			fmt.Fprintf(w, "%s\t...%s\t%s\t%s\t%s\t%s\t%d\t%d\t%d\t%s\n", k.ID, k.Last4, cmp.Or(v.KeyTags[k.ID], "-"), k.State, k.At.UTC().Format(time.DateOnly), k.By, u.Calls, u.Failed, u.Limited, k.Note)
 		}
 	})
 }

@@ -12,7 +12,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"weir/internal/app"
 	"weir/internal/money"
 	"weir/internal/reconcile"
 	"weir/internal/reconcile/usagefile"
@@ -23,7 +22,13 @@ type reconcileCmd struct {
 	File      []string          `arg:"" help:"What the provider exported: OpenAI usage or costs, Anthropic usage or costs, OpenRouter activity as JSON, or a CSV file. Usage and costs of the same days are given together."`
 	Provider  string            `required:"" help:"Slug of the provider, as in weir catalog provider list." placeholder:"SLUG"`
 	Columns   map[string]string `help:"Names of the columns of a CSV file: date, model, id, key, requests, prompt_tokens, completion_tokens, cost. Several are separated by semicolons." placeholder:"date=Created;cost=Amount"`
+	OurKeys   map[string]string `help:"Which of this gateway's keys of the provider those of the files are: its tag or id, or - for one of another program. It is remembered." placeholder:"THEIRS=OURS"`
 	Tolerance string            `help:"By how many dollars the cost of a call may differ." default:"0" placeholder:"DOLLARS"`
+	Settle    string            `help:"Id of a difference that you have decided on: see --as and --reason." placeholder:"ID"`
+	As        string            `help:"With --settle: loss, the gateway bears it; explained, there is a reason." enum:"loss,explained" default:"loss"`
+	Reason    string            `help:"With --settle: why, for others and the audit log." placeholder:"TEXT"`
+	Reopen    string            `help:"Id of a difference whose decision you take back." placeholder:"ID"`
+	Actor     string            `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
 // errDiffers ends reconcile with exit code 1. The differences were printed.
@@ -38,23 +43,36 @@ func (c *reconcileCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	cfg, err := c.load("")
+	by, err := actor(c.Actor)
 	if err != nil {
 		return err
 	}
-	o, err := app.OpenAdmin(ctx, cfg, false)
+	o, e, err := c.editor(ctx, false)
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	r, err := o.Reconcile(ctx, c.Provider, file.Rows, tolerance, time.Now())
+	m := o.Reconciler(e, time.Now)
+	if err := m.Say(ctx, c.Provider, c.OurKeys, by); err != nil {
+		return err
+	}
+	r, err := m.Compare(ctx, c.Provider, file.Rows, nil, tolerance)
+	if err != nil {
+		return err
+	}
+	if c.Settle != "" {
+		err = m.Settle(ctx, c.Provider, &r, c.Settle, reconcile.Outcome(c.As), c.Reason, by)
+	}
+	if c.Reopen != "" && err == nil {
+		err = m.Reopen(ctx, c.Provider, &r, c.Reopen, by)
+	}
 	if err != nil {
 		return err
 	}
 	if err := c.report(&file, &r); err != nil {
 		return err
 	}
-	if r.Wrong() > 0 {
+	if r.Open() > 0 {
 		return errDiffers
 	}
 	return nil
@@ -95,6 +113,9 @@ func (c *reconcileCmd) report(file *reconcile.File, r *reconcile.Result) error {
 	case !r.ByModel:
 		how = "by day, because not all rows name a model"
 	}
+	if r.ByKey {
+		how += " and key"
+	}
 	fmt.Printf("%s, %s to %s, compared %s: %d rows of the file, %d calls of the gateway; differences: %d.\n", file.Format, r.First, r.Last, how, r.Rows, r.Calls, len(r.Differences))
 	if file.More {
 		fmt.Println("The provider says that further pages follow: their days are not compared.")
@@ -105,14 +126,18 @@ func (c *reconcileCmd) report(file *reconcile.File, r *reconcile.Result) error {
 	if len(r.Differences) == 0 {
 		return nil
 	}
-	return table("KIND\tDAY\tMODEL\tTHEIRS\tOURS\tAT\tCALLS", func(w *tabwriter.Writer) {
+	return table("ID\tKIND\tDAY\tMODEL\tKEY\tTHEIRS\tOURS\tAT\tDECIDED\tCALLS", func(w *tabwriter.Writer) {
 		for i := range r.Differences {
 			d := &r.Differences[i]
 			calls := strings.Join(d.Calls, " ")
 			if d.More > 0 {
 				calls += fmt.Sprintf(" and %d more", d.More)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Kind, d.Day, cmp.Or(d.Model, "-"), said(&d.Theirs), said(&d.Ours), cmp.Or(d.Place, "-"), cmp.Or(calls, "-"))
+			decided := "-"
+			if s := d.Settled; s != nil {
+				decided = string(s.Outcome) + ": " + s.Reason
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", d.Mark, d.Kind, d.Day, cmp.Or(d.Model, "-"), cmp.Or(d.Key, "-"), said(&d.Theirs), said(&d.Ours), cmp.Or(d.Place, "-"), decided, cmp.Or(calls, "-"))
 		}
 	})
 }

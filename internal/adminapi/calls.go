@@ -2,6 +2,7 @@ package adminapi
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"weir/internal/accountapi"
@@ -40,6 +41,7 @@ type AdminCallRow struct {
 	accountapi.CallRow
 	Account CallAccount `json:"account"`
 	Earned
+	ProviderKey *string `json:"provider_key"` // tag of the provider's key that served it, as the list of its keys has it; null: none is known
 }
 
 // AdminCalls is a page of calls of everybody.
@@ -54,7 +56,17 @@ type AdminCall struct {
 	accountapi.Call
 	Account CallAccount `json:"account"`
 	Earned
-	Words []*string `json:"words"` // what the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing
+	ProviderKey *CallProviderKey   `json:"provider_key"` // the provider's key that served it; null: none is known
+	AttemptKeys []*CallProviderKey `json:"attempt_keys"` // those of the attempts, in their order
+	Words       []*string          `json:"words"`        // what the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing
+}
+
+// CallProviderKey is which of the gateway's keys of a provider was used.
+type CallProviderKey struct {
+	Tag   string  `json:"tag"`   // made of its text, which it does not reveal
+	ID    *string `json:"id"`    // null: it is declared in the configuration or the environment, or it is gone
+	Last4 *string `json:"last4"` // null: it is gone
+	Note  *string `json:"note"`
 }
 
 type adminCallsInput struct {
@@ -69,7 +81,10 @@ type adminCallID struct {
 	ID string `json:"-" path:"id"` // generation id, or the id of the request (req_) or of the video job (vj_) that made the call
 }
 
-type callRoutes struct{ accountapi.Deps }
+type callRoutes struct {
+	accountapi.Deps
+	providers keyOperations
+}
 
 // search is what is asked for. Calls of one person, or of one key, are those of one wallet, of which an index exists.
 func (d callRoutes) search(ctx context.Context, c *operation.Call, in *adminCallsInput) (s report.Search, err error) {
@@ -146,7 +161,7 @@ func (d callRoutes) rows(ctx context.Context, calls []record.Call) ([]AdminCallR
 	}
 	rows := make([]AdminCallRow, len(calls))
 	for i, row := range accountapi.CallRows(func(id string) *accountapi.CallKey { return keyOf(known, id) }, calls) {
-		rows[i] = AdminCallRow{CallRow: row, Account: accountOf(people, calls[i].User), Earned: earned(&calls[i])}
+		rows[i] = AdminCallRow{CallRow: row, Account: accountOf(people, calls[i].User), Earned: earned(&calls[i]), ProviderKey: accountapi.OrNull(calls[i].ProviderKey())}
 	}
 	return rows, nil
 }
@@ -212,14 +227,46 @@ func (d callRoutes) open(ctx context.Context, c *operation.Call, in *adminCallID
 	for i := range r.Attempts {
 		out.Data.Words[i] = accountapi.OrNull(r.Attempts[i].Words)
 	}
+	if err := d.keys(ctx, r, &out.Data); err != nil {
+		return out, err
+	}
 	if r.User == c.User {
 		return out, nil
 	}
 	return out, d.Accounts.Looked(ctx, audit.CallOpened, r.Generation, r.User, c.Actor)
 }
 
-func allCalls(of accountapi.Deps) []operation.Operation {
-	d := callRoutes{of}
+// keys says with which of the providers' keys attempts were made.
+func (d callRoutes) keys(ctx context.Context, r *record.Call, out *AdminCall) error {
+	out.AttemptKeys = make([]*CallProviderKey, len(r.Attempts))
+	if !slices.ContainsFunc(r.Attempts, func(a record.Attempt) bool { return a.ProviderKey != "" }) {
+		return nil
+	}
+	b, err := d.providers.Built(ctx)
+	if err != nil {
+		return err
+	}
+	named := func(provider, tag string) *CallProviderKey {
+		if tag == "" {
+			return nil
+		}
+		k := &CallProviderKey{Tag: tag}
+		for _, known := range d.providers.known(b, provider) {
+			if known.Tag == tag {
+				k.ID, k.Last4, k.Note = known.ID, known.Last4, known.Note
+			}
+		}
+		return k
+	}
+	for i := range r.Attempts {
+		out.AttemptKeys[i] = named(r.Attempts[i].Provider, r.Attempts[i].ProviderKey)
+	}
+	out.ProviderKey = named(r.Provider, r.ProviderKey())
+	return nil
+}
+
+func allCalls(of accountapi.Deps, providers keyOperations) []operation.Operation {
+	d := callRoutes{of, providers}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/calls", ID: "listAdminCalls", Access: operation.Operating, Tag: "administration",

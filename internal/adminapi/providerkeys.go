@@ -34,7 +34,8 @@ type DeclaredKey struct {
 
 // AdminProviderKey is one of a provider's keys, and what it did at all nodes within the last hour.
 type AdminProviderKey struct {
-	ID     *string    `json:"id"` // null: it is declared in the configuration or the environment, and cannot be changed here
+	ID     *string    `json:"id"`  // null: it is declared in the configuration or the environment, and cannot be changed here
+	Tag    string     `json:"tag"` // made of its text, which it does not reveal: records of calls and bills name it so; "" where the key cannot be read
 	State  string     `json:"state" enum:"in_use,draining,off"`
 	Source string     `json:"source" enum:"database,variable,configuration"`
 	Where  *string    `json:"where"` // name of the variable, or position in the configuration
@@ -112,36 +113,46 @@ type keyOperations struct {
 }
 
 func (o keyOperations) keysOf(b *edit.Built, id string) ([]AdminProviderKey, error) {
-	v := b.Provider(id)
-	if v == nil {
+	if b.Provider(id) == nil {
 		return nil, fault.New(fault.NotFound, "adminapi.providerKeys", "There is no such provider.")
 	}
 	nodes := o.Console.Nodes()
+	list := o.known(b, id)
+	for i := range list {
+		list[i].used(nodes, id, list[i].Tag)
+	}
+	return list, nil
+}
+
+// known are the keys of a provider, without what they did.
+func (o keyOperations) known(b *edit.Built, id string) []AdminProviderKey {
 	list := []AdminProviderKey{}
+	v := b.Provider(id)
+	if v == nil {
+		return list
+	}
 	kept := v.Row != nil && v.Row.In(edit.KeyInUse) != nil
 	for _, d := range o.declared(v) {
-		k := AdminProviderKey{State: string(edit.KeyInUse), Source: "configuration", Where: accountapi.OrNull(cmp.Or(d.Variable, d.Where)), Last4: accountapi.OrNull(edit.LastOf(d.Key))}
+		k := AdminProviderKey{Tag: catalog.KeyTag(d.Key), State: string(edit.KeyInUse), Source: "configuration", Where: accountapi.OrNull(cmp.Or(d.Variable, d.Where)), Last4: accountapi.OrNull(edit.LastOf(d.Key))}
 		if d.Variable != "" {
 			k.Source = "variable"
 		}
 		if kept {
 			k.State = string(edit.KeyOff)
 		}
-		k.used(nodes, id, catalog.KeyTag(d.Key))
 		list = append(list, k)
 	}
 	if v.Row == nil {
-		return list, nil
+		return list
 	}
 	for i := range v.Row.Keys {
 		key := &v.Row.Keys[i]
 		k := AdminProviderKey{
-			ID: &key.ID, State: string(key.State), Source: "database", Last4: accountapi.OrNull(key.Last4), At: accountapi.Moment(key.At), By: accountapi.OrNull(key.By), Note: accountapi.OrNull(key.Note),
+			ID: &key.ID, Tag: v.KeyTags[key.ID], State: string(key.State), Source: "database", Last4: accountapi.OrNull(key.Last4), At: accountapi.Moment(key.At), By: accountapi.OrNull(key.By), Note: accountapi.OrNull(key.Note),
 		}
-		k.used(nodes, id, v.KeyTags[key.ID])
 		list = append(list, k)
 	}
-	return list, nil
+	return list
 }
 
 func (o keyOperations) list(ctx context.Context, _ *operation.Call, in *providerID) (out operation.Data[[]AdminProviderKey], err error) {

@@ -3,6 +3,7 @@ package adminapi
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"math/big"
 	"strconv"
 	"strings"
@@ -58,11 +59,17 @@ type UsageFiles struct {
 	Columns *UsageColumns `json:"columns,omitempty" null:"none"`
 }
 
+type lookInput struct {
+	UsageFiles
+	Provider *string `json:"provider,omitempty" null:"none"` // id of the provider: our_keys says which of its keys are known
+}
+
 type reconcileInput struct {
 	UsageFiles
-	Provider  string      `json:"provider"`                        // id of the provider
-	Keys      *[]string   `json:"keys,omitempty" null:"none"`      // only rows of these keys, as the file names them
-	Tolerance *money.Nano `json:"tolerance,omitempty" null:"none"` // dollars by which the cost of a call may differ, at most 1
+	Provider  string             `json:"provider"`                        // id of the provider
+	Keys      *[]string          `json:"keys,omitempty" null:"none"`      // only rows of these keys, as the file names them
+	Ours      *map[string]string `json:"our_keys,omitempty" null:"none"`  // which of the gateway's keys those of the files are: tag or id of one of the provider's, "-" for a key of another program, "" for not known; it is remembered
+	Tolerance *money.Nano        `json:"tolerance,omitempty" null:"none"` // dollars by which the cost of a call may differ, at most 1
 }
 
 func (in *UsageFiles) read() ([]reconcile.Upload, error) {
@@ -96,11 +103,12 @@ type UsageLook struct {
 	Service *string           `json:"service" enum:"openai,anthropic,openrouter"` // whose export it is
 	First   *string           `json:"first" format:"date"`
 	Last    *string           `json:"last" format:"date"`
-	Models  []string          `json:"models"`  // the first 100
-	Keys    []string          `json:"keys"`    // the first 100, as the provider names them
-	Header  []string          `json:"header"`  // names of the columns of a CSV file
-	Columns map[string]string `json:"columns"` // which of them are read as date, model, id, key, requests, prompt_tokens, completion_tokens and cost
-	Wrong   *string           `json:"wrong"`   // why it cannot be read as it is
+	Models  []string          `json:"models"`   // the first 100
+	Keys    []string          `json:"keys"`     // the first 100, as the provider names them
+	OurKeys map[string]string `json:"our_keys"` // which of the gateway's keys these are, by tag; "-" for a key of another program
+	Header  []string          `json:"header"`   // names of the columns of a CSV file
+	Columns map[string]string `json:"columns"`  // which of them are read as date, model, id, key, requests, prompt_tokens, completion_tokens and cost
+	Wrong   *string           `json:"wrong"`    // why it cannot be read as it is
 }
 
 // UsageFigures are calls, tokens and cost. What is not reported is null.
@@ -121,23 +129,35 @@ type UsageDelta struct {
 
 // UsageDifference is one thing on which a provider and the gateway do not agree.
 type UsageDifference struct {
-	Kind     string       `json:"kind" enum:"lost,extra,doubled,tokens,repriced,late,cost"`
-	Day      string       `json:"day" format:"date"`
-	Model    *string      `json:"model"`    // null: days are compared as a whole
-	Place    *string      `json:"place"`    // of the first row of the file that is part of it
-	AnswerID *string      `json:"answer"`   // the provider's id, where calls are compared one by one
-	Calls    int64        `json:"calls"`    // how many it is of; 0: that is not known
-	Theirs   UsageFigures `json:"theirs"`   // of that day and model, or of that call
-	Ours     UsageFigures `json:"ours"`     // likewise
-	Delta    UsageDelta   `json:"delta"`    // because of it
-	CallIDs  []string     `json:"call_ids"` // those behind it if they are known, else those of the day and model; at most 20
-	More     int          `json:"more"`     // calls beyond these
+	Kind     string         `json:"kind" enum:"lost,extra,doubled,tokens,repriced,late,cost"`
+	Day      string         `json:"day" format:"date"`
+	Model    *string        `json:"model"`    // null: days are compared as a whole
+	Key      *string        `json:"key"`      // tag of the provider's key; null: they are not compared by key
+	Place    *string        `json:"place"`    // of the first row of the file that is part of it
+	AnswerID *string        `json:"answer"`   // the provider's id, where calls are compared one by one
+	Calls    int64          `json:"calls"`    // how many it is of; 0: that is not known
+	Theirs   UsageFigures   `json:"theirs"`   // of that day and model, or of that call
+	Ours     UsageFigures   `json:"ours"`     // likewise
+	Delta    UsageDelta     `json:"delta"`    // because of it
+	CallIDs  []string       `json:"call_ids"` // those behind it if they are known, else those of the day and model; at most 20
+	More     int            `json:"more"`     // calls beyond these
+	ID       string         `json:"id"`       // of the difference: the same in each comparison that finds it
+	Decision *UsageDecision `json:"decision"` // null: it is open
+}
+
+// UsageDecision is what an operator decided on a difference.
+type UsageDecision struct {
+	Outcome string    `json:"outcome" enum:"loss,explained"` // the gateway bears it, or there is a reason
+	Reason  string    `json:"reason"`
+	Actor   string    `json:"actor"`
+	At      time.Time `json:"at"`
 }
 
 // UsageGroup is what both sides have of a day and a model.
 type UsageGroup struct {
 	Day    string       `json:"day" format:"date"`
 	Model  *string      `json:"model"` // null: days are compared as a whole
+	Key    *string      `json:"key"`   // tag of the provider's key; null: they are not compared by key
 	Theirs UsageFigures `json:"theirs"`
 	Ours   UsageFigures `json:"ours"`
 	Delta  UsageDelta   `json:"delta"`
@@ -162,6 +182,7 @@ type Reconciliation struct {
 	First    string       `json:"first" format:"date"`  // days of UTC
 	Last     string       `json:"last" format:"date"`
 	By       string       `json:"by" enum:"call,model,day"` // what was compared with what
+	ByKey    bool         `json:"by_key"`                   // and by the provider's key
 	Rows     int          `json:"rows"`
 	Calls    int          `json:"calls"` // of the gateway
 	More     bool         `json:"more"`  // the provider says that further pages follow: their days are not compared
@@ -174,6 +195,7 @@ type Reconciliation struct {
 // ReconciliationDetail is a comparison with what it found.
 type ReconciliationDetail struct {
 	Reconciliation
+	Open        int               `json:"open"`        // differences on which nothing is decided, without late calls
 	Differences []UsageDifference `json:"differences"` // the largest 1,000, those first
 	Groups      []UsageGroup      `json:"groups"`
 }
@@ -211,7 +233,7 @@ func usageFile(f *reconcile.KeptFile) UsageFile {
 func reconciliationOf(k *reconcile.Kept) Reconciliation {
 	r := &k.Result
 	out := Reconciliation{
-		ID: k.ID, Provider: k.Provider, Actor: k.Actor, At: k.At, Files: make([]UsageFile, len(k.Files)), First: r.First, Last: r.Last, By: "day", Rows: r.Rows, Calls: r.Calls,
+		ID: k.ID, Provider: k.Provider, Actor: k.Actor, At: k.At, Files: make([]UsageFile, len(k.Files)), First: r.First, Last: r.Last, By: "day", ByKey: r.ByKey, Rows: r.Rows, Calls: r.Calls,
 		More: k.More, Theirs: usageFigures(&r.Theirs), Ours: usageFigures(&r.Ours), Delta: usageDelta(reconcile.DeltaBetween(&r.Theirs, &r.Ours)), Sums: make([]UsageSum, len(r.Sums)),
 	}
 	switch {
@@ -234,19 +256,33 @@ func reconciliationOf(k *reconcile.Kept) Reconciliation {
 
 func reconciliationDetail(k *reconcile.Kept) ReconciliationDetail {
 	r := &k.Result
-	out := ReconciliationDetail{Reconciliation: reconciliationOf(k), Differences: make([]UsageDifference, len(r.Differences)), Groups: make([]UsageGroup, len(r.Groups))}
+	out := ReconciliationDetail{Reconciliation: reconciliationOf(k), Open: r.Open(), Differences: make([]UsageDifference, len(r.Differences)), Groups: make([]UsageGroup, len(r.Groups))}
 	for i := range r.Differences {
 		d := &r.Differences[i]
 		out.Differences[i] = UsageDifference{
-			Kind: string(d.Kind), Day: d.Day, Model: accountapi.OrNull(d.Model), Place: accountapi.OrNull(d.Place), AnswerID: accountapi.OrNull(d.Answer), Calls: d.N,
+			Kind: string(d.Kind), Day: d.Day, Model: accountapi.OrNull(d.Model), Key: accountapi.OrNull(d.Key), ID: d.Mark, Place: accountapi.OrNull(d.Place), AnswerID: accountapi.OrNull(d.Answer), Calls: d.N,
 			Theirs: usageFigures(&d.Theirs), Ours: usageFigures(&d.Ours), Delta: usageDelta(d.Delta), CallIDs: append([]string{}, d.Calls...), More: d.More,
+		}
+		if s := d.Settled; s != nil {
+			out.Differences[i].Decision = &UsageDecision{string(s.Outcome), s.Reason, s.Actor, s.At}
 		}
 	}
 	for i := range r.Groups {
 		g := &r.Groups[i]
-		out.Groups[i] = UsageGroup{g.Day, accountapi.OrNull(g.Model), usageFigures(&g.Theirs), usageFigures(&g.Ours), usageDelta(reconcile.DeltaBetween(&g.Theirs, &g.Ours))}
+		out.Groups[i] = UsageGroup{g.Day, accountapi.OrNull(g.Model), accountapi.OrNull(g.Key), usageFigures(&g.Theirs), usageFigures(&g.Ours), usageDelta(reconcile.DeltaBetween(&g.Theirs, &g.Ours))}
 	}
 	return out
+}
+
+type differenceID struct {
+	ID         string `json:"-" path:"id"`         // of the reconciliation
+	Difference string `json:"-" path:"difference"` // id of the difference
+}
+
+type decisionInput struct {
+	differenceID
+	Outcome string `json:"outcome" enum:"loss,explained"`
+	Reason  string `json:"reason" maxLength:"500"` // one line
 }
 
 type reconciliationID struct {
@@ -258,12 +294,16 @@ const usageBody = reconcile.MaxBytes*4/3 + 64<<10
 
 type reconcileOperations struct{ m *reconcile.Manager }
 
-func (o reconcileOperations) look(_ context.Context, _ *operation.Call, in *UsageFiles) (out operation.Data[[]UsageLook], err error) {
+func (o reconcileOperations) look(ctx context.Context, _ *operation.Call, in *lookInput) (out operation.Data[[]UsageLook], err error) {
 	files, err := in.read()
 	if err != nil {
 		return out, err
 	}
-	all, err := o.m.Look(files, in.Columns.chosen())
+	provider := ""
+	if in.Provider != nil {
+		provider = *in.Provider
+	}
+	all, err := o.m.Look(ctx, provider, files, in.Columns.chosen())
 	if err != nil {
 		return out, err
 	}
@@ -272,11 +312,10 @@ func (o reconcileOperations) look(_ context.Context, _ *operation.Call, in *Usag
 		l := &all[i]
 		out.Data[i] = UsageLook{
 			UsageFile: usageFile(&l.KeptFile), Service: accountapi.OrNull(l.Service), First: accountapi.OrNull(l.First), Last: accountapi.OrNull(l.Last), Wrong: accountapi.OrNull(l.Wrong),
-			Models: append([]string{}, l.Models...), Keys: append([]string{}, l.Keys...), Header: append([]string{}, l.Header...), Columns: map[string]string{},
+			Models: append([]string{}, l.Models...), Keys: append([]string{}, l.Keys...), OurKeys: map[string]string{}, Header: append([]string{}, l.Header...), Columns: map[string]string{},
 		}
-		for name, column := range l.Chosen {
-			out.Data[i].Columns[name] = column
-		}
+		maps.Copy(out.Data[i].Columns, l.Chosen)
+		maps.Copy(out.Data[i].OurKeys, l.Ours)
 	}
 	return out, nil
 }
@@ -290,6 +329,9 @@ func (o reconcileOperations) make(ctx context.Context, c *operation.Call, in *re
 	order := reconcile.Order{Provider: in.Provider, Files: files, Columns: in.Columns.chosen(), Actor: c.Actor}
 	if in.Keys != nil {
 		order.Keys = *in.Keys
+	}
+	if in.Ours != nil {
+		order.Ours = *in.Ours
 	}
 	if in.Tolerance != nil {
 		if order.Tolerance = *in.Tolerance; order.Tolerance < 0 || order.Tolerance > money.Ruble {
@@ -312,8 +354,32 @@ func (o reconcileOperations) make(ctx context.Context, c *operation.Call, in *re
 	return out, nil
 }
 
+func (o reconcileOperations) settle(ctx context.Context, c *operation.Call, in *decisionInput) (out operation.Data[UsageDifference], err error) {
+	k, err := o.m.ByID(ctx, in.ID)
+	if err != nil {
+		return out, err
+	}
+	if err = o.m.Settle(ctx, k.Provider, &k.Result, in.Difference, reconcile.Outcome(in.Outcome), in.Reason, c.Actor); err != nil {
+		return out, err
+	}
+	for _, d := range reconciliationDetail(&k).Differences {
+		if d.ID == in.Difference {
+			out.Data = d
+		}
+	}
+	return out, nil
+}
+
+func (o reconcileOperations) reopen(ctx context.Context, c *operation.Call, in *differenceID) (operation.Deleted, error) {
+	k, err := o.m.ByID(ctx, in.ID)
+	if err != nil {
+		return operation.Deleted{}, err
+	}
+	return operation.Deleted{}, o.m.Reopen(ctx, k.Provider, &k.Result, in.Difference, c.Actor)
+}
+
 func (o reconcileOperations) file(ctx context.Context, _ *operation.Call, in *reconciliationID) (out operation.File, err error) {
-	k, err := o.m.Store.ReconciliationByID(ctx, in.ID)
+	k, err := o.m.ByID(ctx, in.ID)
 	if err != nil {
 		return out, err
 	}
@@ -333,12 +399,16 @@ func (o reconcileOperations) file(ctx context.Context, _ *operation.Call, in *re
 	name := "weir-reconciliation-" + k.Provider + "-" + k.Result.First + "-" + k.Result.Last + ".csv"
 	return accountapi.Table(name, func(row func(...string) bool) error {
 		row("kind", "day", "model", "calls", "dollars", "prompt_tokens", "completion_tokens", "their_calls", "their_prompt_tokens", "their_completion_tokens", "their_dollars",
-			"our_calls", "our_prompt_tokens", "our_completion_tokens", "our_dollars", "place", "answer", "call_ids", "more")
+			"our_calls", "our_prompt_tokens", "our_completion_tokens", "our_dollars", "place", "answer", "call_ids", "more", "key", "id", "outcome", "reason")
 		for i := range d.Differences {
 			x := &d.Differences[i]
+			var decided UsageDecision
+			if x.Decision != nil {
+				decided = *x.Decision
+			}
 			if !row(x.Kind, x.Day, text(x.Model), strconv.FormatInt(x.Calls, 10), text(x.Delta.Dollars), strconv.FormatInt(x.Delta.Prompt, 10), strconv.FormatInt(x.Delta.Completion, 10),
 				count(x.Theirs.Calls), count(x.Theirs.Prompt), count(x.Theirs.Completion), text(x.Theirs.Dollars), count(x.Ours.Calls), count(x.Ours.Prompt), count(x.Ours.Completion),
-				text(x.Ours.Dollars), text(x.Place), text(x.AnswerID), strings.Join(x.CallIDs, " "), strconv.Itoa(x.More)) {
+				text(x.Ours.Dollars), text(x.Place), text(x.AnswerID), strings.Join(x.CallIDs, " "), strconv.Itoa(x.More), text(x.Key), x.ID, decided.Outcome, decided.Reason) {
 				break
 			}
 		}
@@ -371,7 +441,7 @@ func reconciliations(m *reconcile.Manager) []operation.Operation {
 			Method: "GET", Path: "/api/admin/reconciliations/{id}", ID: "getReconciliation", Access: operation.Operating, Tag: "administration",
 			Summary: "A comparison and what it found; for operators", Answer: "The comparison",
 		}, func(ctx context.Context, _ *operation.Call, in *reconciliationID) (out operation.Data[ReconciliationDetail], err error) {
-			k, err := m.Store.ReconciliationByID(ctx, in.ID)
+			k, err := m.ByID(ctx, in.ID)
 			if err == nil {
 				out.Data = reconciliationDetail(&k)
 			}
@@ -381,6 +451,15 @@ func reconciliations(m *reconcile.Manager) []operation.Operation {
 			Method: "GET", Path: "/api/admin/reconciliations/{id}/file", ID: "getReconciliationFile", Access: operation.Operating, Media: "text/csv", Tag: "administration",
 			Summary: "The differences of a comparison as a file; for operators", Answer: "The differences, the largest first",
 		}, o.file),
+		operation.Of(operation.Operation{
+			Method: "PUT", Path: "/api/admin/reconciliations/{id}/differences/{difference}", ID: "settleDifference", Access: operation.Operating, Tag: "administration",
+			Summary: "Decide on a difference: the gateway bears it, or there is a reason; for operators", Answer: "The difference", Example: `{"outcome": "loss", "reason": "The provider gives nothing back"}`,
+			Description: "No money moves. Each comparison that finds the same difference shows the decision; one that has grown is another one. What an account was charged wrongly is given back with POST /api/admin/refunds.",
+		}, o.settle),
+		operation.Of(operation.Operation{
+			Method: "DELETE", Path: "/api/admin/reconciliations/{id}/differences/{difference}", ID: "reopenDifference", Access: operation.Operating, Tag: "administration",
+			Summary: "Take the decision on a difference back; for operators", Answer: "It is open again",
+		}, o.reopen),
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/admin/reconciliations/{id}", ID: "deleteReconciliation", Access: operation.Operating, Tag: "administration",
 			Summary: "Delete a comparison; for operators", Answer: "It is deleted",

@@ -146,7 +146,7 @@ var errStopped = errors.New("the store of the files has stopped")
 func (d *Day) rows(ctx context.Context, s Store, to io.Writer, day time.Time, wallets []string) error {
 	z := gzip.NewWriter(to)
 	var table report.Sheet
-	table.Texts(append([]string{"wallet"}, report.CallHeads()...)...)
+	table.Texts(slices.Concat([]string{"wallet"}, report.CallHeads(), []string{"provider_key"})...)
 	table.End()
 	for _, wallet := range wallets {
 		q := report.Search{Wallet: wallet, From: day, To: day.AddDate(0, 0, 1), Limit: pageCalls}
@@ -159,6 +159,7 @@ func (d *Day) rows(ctx context.Context, s Store, to io.Writer, day time.Time, wa
 				c := &page.Calls[i]
 				table.Texts(wallet)
 				report.AppendCall(&table, c, c.Key)
+				table.Texts(c.ProviderKey())
 				table.End()
 				d.Calls++
 				d.Cost += c.Cost

@@ -154,6 +154,14 @@ func errorWord(e string) string {
 	return " " + e
 }
 
+// keyWord is which of the provider's keys an attempt was made with.
+func keyWord(tag string) string {
+	if tag == "" {
+		return ""
+	}
+	return ", key " + tag
+}
+
 func (x *Explanation) writeRouting(w io.Writer) {
 	for _, k := range x.Call.Candidates {
 		switch {
@@ -166,7 +174,7 @@ func (x *Explanation) writeRouting(w io.Writer) {
 		}
 	}
 	for _, a := range x.Call.Attempts {
-		field(w, "attempt", "%s\tfrom %s to %s, status %d%s", a.Endpoint, a.Started, a.Ended, a.Status, errorWord(a.Reason))
+		field(w, "attempt", "%s\tfrom %s to %s, status %d%s%s", a.Endpoint, a.Started, a.Ended, a.Status, errorWord(a.Reason), keyWord(a.ProviderKey))
 	}
 }
 

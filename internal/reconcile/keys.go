@@ -53,12 +53,14 @@ func alike(name string, ours []OurKey) (tag string) {
 // Names are which of the gateway's keys those of rows are, by their names: what was said of them, and those whose names tell.
 func (m *Manager) Names(ctx context.Context, provider string, rows []Row) (map[string]string, error) {
 	said, err := m.Store.BilledKeys(ctx, provider)
-	if err != nil || m.Keys == nil {
-		return said, err
-	}
-	ours, err := m.Keys(ctx, provider)
 	if err != nil {
 		return nil, err
+	}
+	var ours []OurKey
+	if m.Keys != nil {
+		if ours, err = m.Keys(ctx, provider); err != nil {
+			return nil, err
+		}
 	}
 	names := map[string]string{}
 	for i := range rows {

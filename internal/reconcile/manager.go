@@ -128,19 +128,28 @@ type Look struct {
 	First, Last string
 	Models      []string
 	Keys        []string
+	Ours        map[string]string // which of the gateway's keys these are, as far as it is known
 	Header      []string
 	Chosen      map[string]string
 	Wrong       string
 }
 
-// Look looks at files. It fails with fault.Invalid.
-func (m *Manager) Look(files []Upload, columns map[string]string) ([]Look, error) {
+// Look looks at files of a provider, "" for one that is not known yet. It fails with fault.Invalid.
+func (m *Manager) Look(ctx context.Context, provider string, files []Upload, columns map[string]string) ([]Look, error) {
 	if err := checkFiles(files); err != nil {
 		return nil, err
 	}
 	all := make([]Look, len(files))
 	for i := range files {
-		all[i] = m.look(&files[i], columns)
+		var rows []Row
+		all[i], rows = m.look(&files[i], columns)
+		if provider == "" {
+			continue
+		}
+		var err error
+		if all[i].Ours, err = m.Names(ctx, provider, rows); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
@@ -165,7 +174,7 @@ func keptFile(u *Upload, f *File) KeptFile {
 	return KeptFile{Name: u.Name, Format: f.Format, Sum: hex.EncodeToString(sum[:]), Bytes: len(u.Content), Rows: len(f.Rows)}
 }
 
-func (m *Manager) look(u *Upload, columns map[string]string) Look {
+func (m *Manager) look(u *Upload, columns map[string]string) (Look, []Row) {
 	f, err := m.Reader.Read(u.Content, columns)
 	l := Look{KeptFile: keptFile(u, &f), Service: f.Service, Header: f.Header, Chosen: f.Chosen}
 	if err != nil {
@@ -173,12 +182,15 @@ func (m *Manager) look(u *Upload, columns map[string]string) Look {
 		if header, chosen, err := m.Reader.Columns(u.Content); err == nil {
 			l.Header, l.Chosen = header, chosen
 		}
-		return l
+		return l, nil
 	}
 	l.First, l.Last = span(f.Rows)
 	l.Models = distinct(f.Rows, func(r *Row) string { return r.Model })
 	l.Keys = distinct(f.Rows, func(r *Row) string { return r.Key })
-	return l
+	if len(l.Keys) > 0 && slices.ContainsFunc(f.Rows, func(r Row) bool { return r.Key == "" && !r.costsAlone() }) {
+		l.Keys = append(l.Keys, "") // used without a key, such as in a provider's console
+	}
+	return l, f.Rows
 }
 
 // distinct are at most 100 of the values of rows.

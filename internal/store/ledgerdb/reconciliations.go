@@ -59,8 +59,10 @@ func (s *Ledger) DeleteReconciliation(ctx context.Context, id string, now time.T
 }
 
 var settled = sqldb.Map[reconcile.Settlement, struct {
-	Provider, Mark, Outcome, Reason, Actor string
-	At                                     time.Time
+	Provider, Mark string
+	Outcome        reconcile.Outcome
+	Reason, Actor  string
+	At             time.Time
 }]("settled_differences")
 
 // Settlements is reconcile.Store.Settlements.
