@@ -89,7 +89,7 @@ var withoutLink = map[string]int{
 	"findUserByKey": 400,                                                                                                                                                                                // a whole key is shown once
 	"getUser":       404, "blockUser": 404, "unblockUser": 404, "signOutUser": 404, "sendPasswordLink": 404, "changeUserRole": 404, "switchUserKey": 404, "seeAsUser": 403, "resetUserKeySpending": 404, // the example names nobody
 	"deleteUser": 404, "deleteAccount": 403, // of a person who signed in; the demo's account is the last administrator
-	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, // the day of the example is never over
+	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, "settleDifference": 404, "reopenDifference": 404, // the day of the example is never over
 	"editPriceDraft": 404, "cancelPrices": 404, "revertPrices": 404, // the example names no endpoint, and no publication
 	"setMargins": 400, "takePriceImport": 404, // the demo has no prices in dollars, and public lists were not fetched
 	"redeemVoucher": 404,                                                  // a code is shown once

@@ -280,9 +280,10 @@ type differenceID struct {
 }
 
 type decisionInput struct {
-	differenceID
-	Outcome string `json:"outcome" enum:"loss,explained"`
-	Reason  string `json:"reason" maxLength:"500"` // one line
+	ID         string `json:"-" path:"id"`         // of the reconciliation
+	Difference string `json:"-" path:"difference"` // id of the difference
+	Outcome    string `json:"outcome" enum:"loss,explained"`
+	Reason     string `json:"reason" maxLength:"500"` // one line
 }
 
 type reconciliationID struct {

@@ -176,16 +176,6 @@ func (r *Result) total() {
 	}
 }
 
-// Wrong is how many differences there are that cost anybody money: calls that only stand on another day do not.
-func (r *Result) Wrong() (n int) {
-	for i := range r.Sums {
-		if r.Sums[i].Kind != Late {
-			n += r.Sums[i].Differences
-		}
-	}
-	return n
-}
-
 // Match compares rows with calls. calls are those from the day before the first row until the day after the last, in any order. A difference in
 // dollars counts above tolerance for each call: the gateway rounds the cost of a call up to a billionth of a dollar, and providers round, too.
 func Match(rows []Row, calls []Call, tolerance money.Nano) (Result, error) {

@@ -187,7 +187,7 @@ func TestDifferencesAddUp(t *testing.T) {
 		sum.Add(sum, s.Delta.Dollars)
 	}
 	want := []string{"doubled 1 of 1 calls, 0.000004000", "extra 1 of 1 calls, -0.000008000", "lost 1 of 2 calls, 0.000000077", "repriced 1 of 0 calls, 0.000001000"}
-	if !slices.Equal(got, want) || sum.Cmp(dollars(12077-15000)) != 0 || r.Wrong() != 4 || len(r.Groups) != 3 {
+	if !slices.Equal(got, want) || sum.Cmp(dollars(12077-15000)) != 0 || r.Open() != 4 || len(r.Groups) != 3 {
 		t.Errorf("%q, %s, %d groups", got, sum.FloatString(9), len(r.Groups))
 	}
 }
@@ -208,6 +208,32 @@ func TestGroupsOfOneSide(t *testing.T) {
 	r, err = reconcile.Match(rows, calls(), 0)
 	if got := found(&r); err != nil || got != "" || r.ByModel {
 		t.Errorf("%q %v %v", got, r.ByModel, err)
+	}
+}
+
+// A call that one key has less and another one more is found by key; by day and model alone nothing would differ.
+func TestByKey(t *testing.T) {
+	t.Parallel()
+	ours := calls()
+	for i := range ours {
+		ours[i].Key = []string{"a", "b"}[i%2]
+	}
+	rows := []reconcile.Row{
+		{Place: "a", Day: day, Model: "gpt-4o", Key: "a", Figures: reconcile.Figures{Calls: 1, Prompt: 100, Completion: 10}},
+		{Place: "b", Day: day, Model: "gpt-4o-2024-08-06", Key: "b", Figures: reconcile.Figures{Calls: 2, Prompt: 600, Completion: 60}},
+		{Place: "c", Day: day, Model: "gpt-mini", Key: "b", Figures: reconcile.Figures{Calls: 1, Prompt: 800, Completion: 80}},
+	}
+	r, err := reconcile.Match(rows, ours, 0)
+	if got := found(&r); err != nil || !r.ByKey || got != "extra gen-4; lost gen-2" || r.Differences[0].Key != "a" || r.Differences[1].Key != "b" || len(r.Groups) != 3 {
+		t.Errorf("%q %+v %v", got, r, err)
+	}
+	// With one call or one row without a key, all are compared without.
+	for _, without := range []func(){func() { ours[3].Key = "" }, func() { ours[3].Key, rows[2].Key = "b", "" }} {
+		without()
+		r, err = reconcile.Match(rows, ours, 0)
+		if got := found(&r); err != nil || r.ByKey || got != "" {
+			t.Errorf("%q %+v %v", got, r, err)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package accounts_test
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,10 +12,16 @@ import (
 	"testing"
 	"time"
 
+	gocmp "github.com/google/go-cmp/cmp"
+
 	"weir/internal/app/apptest"
+	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/fault"
 	"weir/internal/reconcile"
 	"weir/internal/reconcile/usagefile"
+	"weir/internal/report"
 	"weir/internal/secret"
 	"weir/internal/sim"
 )
@@ -25,6 +32,7 @@ type billed struct {
 	a        *apptest.Account
 	upstream *sim.Server
 	now      atomic.Int64 // added to the time since start
+	refused  atomic.Value // the key that the simulator refuses
 	start    time.Time
 }
 
@@ -41,7 +49,14 @@ func startBilled(t *testing.T) *billed {
 	b := &billed{start: time.Now()}
 	b.at(billDay.Add(10 * time.Hour))
 	b.upstream = sim.New(sim.Config{Now: b.clock})
-	server := httptest.NewServer(b.upstream)
+	b.refused.Store("")
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer "+b.refused.Load().(string) {
+			http.Error(w, `{"error":{"message":"this key is off","code":"invalid_api_key"}}`, http.StatusUnauthorized)
+			return
+		}
+		b.upstream.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	offers := func(key string, ids ...string) (o []config.Offer) {
 		for _, id := range ids {
@@ -53,6 +68,7 @@ func startBilled(t *testing.T) *billed {
 		s.Clock, s.Pricing.RubPerUSD = b.clock, "100"
 		s.Config.Providers = []config.Provider{
 			{ID: "hut", BaseURL: server.URL + "/v1", APIKey: secret.New("first-key-aaaa"), Models: offers("", "chat", "echo", "reason")},
+			{ID: "two", BaseURL: server.URL + "/v1", APIKey: secret.New("one-key-cccc"), APIKeys: []secret.Text{secret.New("two-key-dddd")}, Models: offers("", "chat", "echo")},
 			{ID: "den", BaseURL: server.URL + "/v1", APIKey: secret.New("other-key-bbbb"), Models: offers("", "chat")},
 		}
 	})
@@ -170,6 +186,170 @@ func TestSeededBills(t *testing.T) {
 		o.Errors, o.Seed = map[string]int{"lost": 1, "extra": 1, "doubled": 1, "tokens": 1, "repriced": 1}, 5
 		got, seeded := b.compare(t, "hut", o, formats...)
 		b.named(t, fmt.Sprint(formats, " with all errors"), "", got, seeded)
+	}
+}
+
+// With several keys, each error is named at its day, model and key, also where the keys of one day and model have errors of other kinds; and nothing else is.
+func TestSeededBillsOverSeveralKeys(t *testing.T) {
+	t.Parallel()
+	b := startBilled(t)
+	keys := []string{"one-key-cccc", "two-key-dddd"}
+	n := 0
+	for day := range 2 {
+		for i, key := range keys {
+			b.at(billDay.AddDate(0, 0, day).Add(time.Duration(10+i) * time.Hour)) // a key rests for at most an hour
+			b.refused.Store(keys[1-i])
+			for _, model := range []string{"chat", "echo"} {
+				for range 3 {
+					n++
+					b.call(t, "acme/"+model, "two", "", n*n)
+				}
+			}
+			if got := b.servedBy(t); got != catalog.KeyTag(key) {
+				t.Fatalf("the last call was made with %s, want %s", got, catalog.KeyTag(key))
+			}
+		}
+	}
+	b.refused.Store("")
+	b.call(t, "acme/chat", "den", "", 700) // the key of another program, on the same bill
+	m := b.Node.Admin().Reconciler(nil, func() time.Time { return billDay.AddDate(0, 0, 3) })
+	const provider = "two"
+	order := sim.BillOrder{Keys: append(slices.Clone(keys), "other-key-bbbb"), Prompt: 10_000, Completion: 20_000}
+	compare := func(o sim.BillOrder, format string) (reconcile.Result, []sim.SeededError) {
+		t.Helper()
+		o.Format = format
+		file, seeded, err := b.upstream.Bill(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := usagefile.Read(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.Compare(t.Context(), provider, f.Rows, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r, seeded
+	}
+	if r, _ := compare(order, "openai-usage"); r.ByKey || len(r.Differences) == 0 {
+		t.Errorf("without a word on keys: %+v", r)
+	}
+	by := audit.Actor{Name: "test"}
+	if err := m.Say(t.Context(), provider, map[string]string{"key_cccc": "one-key-cccc"}, by); !fault.Is(err, fault.Invalid) {
+		t.Errorf("the key itself is no name of it: %v", err)
+	}
+	said := map[string]string{"key_cccc": catalog.KeyTag(keys[0]), "key_dddd": catalog.KeyTag(keys[1]), "key_bbbb": reconcile.Elsewhere}
+	for range 2 { // the second time nothing changes
+		if err := m.Say(t.Context(), provider, said, by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows, err := b.Node.Admin().Store.Accounts.AuditFound(t.Context(), audit.Search{Action: audit.BilledKeysNamed, Limit: 5}); err != nil || len(rows) != 1 {
+		t.Errorf("%+v %v", rows, err)
+	}
+	for format, others := range map[string]map[string]string{ // how errors are named by files without counts or cost
+		"openai-usage":    {},
+		"anthropic-usage": {"lost": "tokens"},
+	} {
+		if r, _ := compare(order, format); !r.ByKey || len(r.Differences) != 0 {
+			t.Errorf("%s without errors: %+v", format, r.Differences)
+		}
+		mixed := false
+		for seed := range uint64(6) {
+			o := order
+			o.Keys = keys
+			o.Errors, o.Seed = map[string]int{"lost": 1, "extra": 2, "doubled": 2, "tokens": 1}, seed
+			r, seeded := compare(o, format)
+			want := map[string]int{}
+			places := map[string]string{}
+			for _, s := range seeded {
+				kind := cmp.Or(others[s.Kind], s.Kind)
+				want[strings.Join([]string{kind, s.Day, s.Model, catalog.KeyTag(s.Key)}, " ")] = 1
+				at := s.Day + s.Model
+				mixed = mixed || places[at] != "" && places[at] != s.Kind
+				places[at] = s.Kind
+			}
+			got := map[string]int{}
+			for _, d := range r.Differences {
+				model, _, _ := strings.Cut(d.Model, "-20")
+				got[strings.Join([]string{string(d.Kind), d.Day, model, d.Key}, " ")]++
+			}
+			if diff := gocmp.Diff(want, got); diff != "" {
+				t.Errorf("%s, seed %d: %s", format, seed, diff)
+			}
+		}
+		if !mixed {
+			t.Errorf("%s: no day and model had errors of two kinds", format)
+		}
+	}
+	b.decided(t, m, provider, order)
+}
+
+// servedBy is the key of the provider that the last call was made with.
+func (b *billed) servedBy(t *testing.T) string {
+	t.Helper()
+	w, err := b.Node.Admin().Store.Ledger.SearchAll(t.Context(), report.Search{From: billDay, To: billDay.AddDate(0, 0, 5), Limit: 1}, 1)
+	if err != nil || len(w.Calls) != 1 {
+		t.Fatalf("%+v %v", w, err)
+	}
+	return w.Calls[0].ProviderKey()
+}
+
+// decided settles one of two differences: the next comparison of the same days shows it so, and one that has grown is open.
+func (b *billed) decided(t *testing.T, m *reconcile.Manager, provider string, order sim.BillOrder) {
+	t.Helper()
+	compare := func(doubled int) reconcile.Result {
+		t.Helper()
+		o := order
+		o.Format, o.Errors, o.Seed = "openai-usage", map[string]int{"doubled": doubled}, 3
+		file, _, err := b.upstream.Bill(&o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := usagefile.Read(file, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := m.Compare(t.Context(), provider, f.Rows, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	by := audit.Actor{Name: "test"}
+	r := compare(1)
+	mark := r.Differences[0].Mark
+	for what, err := range map[string]error{
+		"no reason":     m.Settle(t.Context(), provider, &r, mark, reconcile.Loss, " ", by),
+		"no outcome":    m.Settle(t.Context(), provider, &r, mark, "", "x", by),
+		"no difference": m.Settle(t.Context(), provider, &r, "other", reconcile.Loss, "x", by),
+		"not decided":   m.Reopen(t.Context(), provider, &r, mark, by),
+	} {
+		if err == nil {
+			t.Errorf("%s is accepted", what)
+		}
+	}
+	if err := m.Settle(t.Context(), provider, &r, mark, reconcile.Loss, "not worth a letter", by); err != nil {
+		t.Fatal(err)
+	}
+	if r = compare(1); r.Open() != 0 || r.Differences[0].Settled == nil || r.Differences[0].Settled.Reason != "not worth a letter" {
+		t.Errorf("%+v", r.Differences)
+	}
+	more := compare(2)
+	if more.Open() == 0 {
+		t.Errorf("another difference is settled, too: %+v", more.Differences)
+	}
+	if err := m.Reopen(t.Context(), provider, &r, mark, by); err != nil {
+		t.Fatal(err)
+	}
+	if r = compare(1); r.Open() != 1 {
+		t.Errorf("%+v", r.Differences)
+	}
+	for _, action := range []string{audit.DifferenceSettled, audit.DifferenceReopened} {
+		if rows, err := b.Node.Admin().Store.Accounts.AuditFound(t.Context(), audit.Search{Action: action, Limit: 5}); err != nil || len(rows) != 1 || !strings.Contains(rows[0].Before, mark) {
+			t.Errorf("%s: %+v %v", action, rows, err)
+		}
 	}
 }
 

@@ -33,7 +33,7 @@ type Order struct {
 }
 
 // Seeded is an error that was put into an export.
-type Seeded struct{ Kind, Day, Model, ID string }
+type Seeded struct{ Kind, Day, Model, Key, ID string }
 
 // line is a call as it is billed.
 type line struct {
@@ -43,9 +43,18 @@ type line struct {
 	nanos              int64
 }
 
-func (l *line) group() string { return l.day + " " + l.Model }
+// keyed are the formats that have sums by key.
+var keyed = []string{"openai-usage", "anthropic-usage", "anthropic-csv"}
 
-// Export writes what was served. It fails when there are too few calls for the errors: where a format has sums, a day and model has errors of one kind alone.
+// group is what the sums of a format are of.
+func (l *line) group(format string) string {
+	if slices.Contains(keyed, format) {
+		return l.day + " " + l.Model + " " + l.Key
+	}
+	return l.day + " " + l.Model
+}
+
+// Export writes what was served. It fails when there are too few calls for the errors: where a format has sums, a day, model and key has errors of one kind alone.
 func Export(served []kit.Served, o *Order) ([]byte, []Seeded, error) {
 	write := writers[o.Format]
 	if write == nil {
@@ -87,16 +96,16 @@ func seed(lines []line, o *Order) ([]line, []Seeded, error) {
 	for _, kind := range Errors {
 		for range o.Errors[kind] {
 			at := slices.IndexFunc(order, func(i int) bool {
-				is := kindOf[lines[i].group()]
+				is := kindOf[lines[i].group(o.Format)]
 				return !used[i] && (singly || is == "" || is == kind && kind != "lost" && kind != "tokens")
 			})
 			if at < 0 {
 				return nil, nil, fmt.Errorf("there are too few calls for the errors")
 			}
 			i := order[at]
-			used[i], kindOf[lines[i].group()] = true, kind
+			used[i], kindOf[lines[i].group(o.Format)] = true, kind
 			l := lines[i]
-			seeded = append(seeded, Seeded{kind, l.day, l.Model, l.ID})
+			seeded = append(seeded, Seeded{kind, l.day, l.Model, l.Key, l.ID})
 			switch kind {
 			case "lost": // a call that no client made through the gateway
 				l.ID = fmt.Sprintf("%s-lost%d", l.ID, len(seeded))

@@ -3123,6 +3123,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/reconciliations/{id}/differences/{difference}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /**
+         * Decide on a difference: the gateway bears it, or there is a reason; for operators
+         * @description No money moves. Each comparison that finds the same difference shows the decision; one that has grown is another one. What an account was charged wrongly is given back with POST /api/admin/refunds.
+         */
+        put: operations["settleDifference"];
+        post?: never;
+        /** Take the decision on a difference back; for operators */
+        delete: operations["reopenDifference"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/users": {
         parameters: {
             query?: never;
@@ -7784,6 +7805,10 @@ export interface components {
             vat: components["schemas"]["Decimal"] | null;
             /** @description What is left of the charge without VAT and the provider's cost */
             margin: components["schemas"]["Decimal"] | null;
+            /** @description The provider's key that served it; null: none is known */
+            provider_key: components["schemas"]["CallProviderKey"] | null;
+            /** @description Those of the attempts, in their order */
+            attempt_keys: components["schemas"]["CallProviderKey"][];
             /** @description What the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing */
             words: (string | null)[];
         };
@@ -7827,6 +7852,8 @@ export interface components {
             vat: components["schemas"]["Decimal"] | null;
             /** @description What is left of the charge without VAT and the provider's cost */
             margin: components["schemas"]["Decimal"] | null;
+            /** @description Tag of the provider's key that served it, as the list of its keys has it; null: none is known */
+            provider_key: string | null;
         };
         /** @description A page of calls of everybody. */
         AdminCalls: {
@@ -7956,6 +7983,8 @@ export interface components {
         AdminProviderKey: {
             /** @description Null: it is declared in the configuration or the environment, and cannot be changed here */
             id: string | null;
+            /** @description Made of its text, which it does not reveal: records of calls and bills name it so; "" where the key cannot be read */
+            tag: string;
             /** @enum {string} */
             state: "in_use" | "draining" | "off";
             /** @enum {string} */
@@ -8704,6 +8733,16 @@ export interface components {
             name: string;
             version: number;
         };
+        /** @description Which of the gateway's keys of a provider was used. */
+        CallProviderKey: {
+            /** @description Made of its text, which it does not reveal */
+            tag: string;
+            /** @description Null: it is declared in the configuration or the environment, or it is gone */
+            id: string | null;
+            /** @description Null: it is gone */
+            last4: string | null;
+            note: string | null;
+        };
         /** @description A call in a list. */
         CallRow: {
             id: string;
@@ -8988,6 +9027,11 @@ export interface components {
             /** @description As it is shown, with or without the dash, in any case */
             code: string;
             allow: boolean;
+        DecisionInput: {
+            /** @enum {string} */
+            outcome: "loss" | "explained";
+            /** @description One line */
+            reason: string;
         };
         /** @description Who disabled a key. */
         Disabler: {
@@ -10088,6 +10132,13 @@ export interface components {
             data: components["schemas"]["Vouchers"][];
             /** @description Of the next page; null: absent */
             next: string | null;
+        };
+        LookInput: {
+            /** @description At most 4 files with 16 MiB together */
+            files: components["schemas"]["UsageUpload"][];
+            columns?: components["schemas"]["UsageColumns"];
+            /** @description Id of the provider: our_keys says which of its keys are known */
+            provider?: string | null;
         };
         /** @description A field that was given and is not carried. */
         LostField: {
@@ -11782,6 +11833,10 @@ export interface components {
             provider: string;
             /** @description Only rows of these keys, as the file names them */
             keys?: string[] | null;
+            /** @description Which of the gateway's keys those of the files are: tag or id of one of the provider's, "-" for a key of another program, "" for not known; it is remembered */
+            our_keys?: {
+                [key: string]: string;
+            } | null;
             /** @description Dollars by which the cost of a call may differ, at most 1 */
             tolerance?: components["schemas"]["Decimal"] | number;
         };
@@ -11807,6 +11862,8 @@ export interface components {
              * @enum {string}
              */
             by: "call" | "model" | "day";
+            /** @description And by the provider's key */
+            by_key: boolean;
             rows: number;
             /** @description Of the gateway */
             calls: number;
@@ -11839,6 +11896,8 @@ export interface components {
              * @enum {string}
              */
             by: "call" | "model" | "day";
+            /** @description And by the provider's key */
+            by_key: boolean;
             rows: number;
             /** @description Of the gateway */
             calls: number;
@@ -11848,6 +11907,8 @@ export interface components {
             ours: components["schemas"]["UsageFigures"];
             delta: components["schemas"]["UsageDelta"];
             sums: components["schemas"]["UsageSum"][];
+            /** @description Differences on which nothing is decided, without late calls */
+            open: number;
             /** @description The largest 1,000, those first */
             differences: components["schemas"]["UsageDifference"][];
             groups: components["schemas"]["UsageGroup"][];
@@ -12431,6 +12492,18 @@ export interface components {
             completion_tokens?: string | null;
             cost?: string | null;
         };
+        /** @description What an operator decided on a difference. */
+        UsageDecision: {
+            /**
+             * @description The gateway bears it, or there is a reason
+             * @enum {string}
+             */
+            outcome: "loss" | "explained";
+            reason: string;
+            actor: string;
+            /** Format: date-time */
+            at: string;
+        };
         /** @description By how much the provider has more; below zero where the gateway has more. */
         UsageDelta: {
             calls: number;
@@ -12450,6 +12523,8 @@ export interface components {
             day: string;
             /** @description Null: days are compared as a whole */
             model: string | null;
+            /** @description Tag of the provider's key; null: they are not compared by key */
+            key: string | null;
             /** @description Of the first row of the file that is part of it */
             place: string | null;
             /** @description The provider's id, where calls are compared one by one */
@@ -12466,6 +12541,10 @@ export interface components {
             call_ids: string[];
             /** @description Calls beyond these */
             more: number;
+            /** @description Of the difference: the same in each comparison that finds it */
+            id: string;
+            /** @description Null: it is open */
+            decision: components["schemas"]["UsageDecision"] | null;
         };
         /** @description Calls, tokens and cost. What is not reported is null. */
         UsageFigures: {
@@ -12484,18 +12563,14 @@ export interface components {
             bytes: number;
             rows: number;
         };
-        /** @description What a provider exported. */
-        UsageFiles: {
-            /** @description At most 4 files with 16 MiB together */
-            files: components["schemas"]["UsageUpload"][];
-            columns?: components["schemas"]["UsageColumns"];
-        };
         /** @description What both sides have of a day and a model. */
         UsageGroup: {
             /** Format: date */
             day: string;
             /** @description Null: days are compared as a whole */
             model: string | null;
+            /** @description Tag of the provider's key; null: they are not compared by key */
+            key: string | null;
             theirs: components["schemas"]["UsageFigures"];
             ours: components["schemas"]["UsageFigures"];
             delta: components["schemas"]["UsageDelta"];
@@ -12521,6 +12596,10 @@ export interface components {
             models: string[];
             /** @description The first 100, as the provider names them */
             keys: string[];
+            /** @description Which of the gateway's keys these are, by tag; "-" for a key of another program */
+            our_keys: {
+                [key: string]: string;
+            };
             /** @description Names of the columns of a CSV file */
             header: string[];
             /** @description Which of them are read as date, model, id, key, requests, prompt_tokens, completion_tokens and cost */
@@ -21724,7 +21803,7 @@ export interface operations {
                  *       ]
                  *     }
                  */
-                "application/json": components["schemas"]["UsageFiles"];
+                "application/json": components["schemas"]["LookInput"];
             };
         };
         responses: {
@@ -21846,6 +21925,99 @@ export interface operations {
                 };
                 content: {
                     "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    settleDifference: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+                /** @description Id of the difference */
+                difference: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "outcome": "loss",
+                 *       "reason": "The provider gives nothing back"
+                 *     }
+                 */
+                "application/json": components["schemas"]["DecisionInput"];
+            };
+        };
+        responses: {
+            /** @description The difference */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["UsageDifference"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    reopenDifference: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the reconciliation */
+                id: string;
+                /** @description Id of the difference */
+                difference: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is open again */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
                 };
             };
             400: components["responses"]["Error"];
