@@ -14,14 +14,20 @@ import { refresh, type Person } from './person-data'
 
 type How = 'add' | 'take' | 'refund'
 
-export function Adjust({ p, call = '', onClose }: { p: Person; call?: string; onClose: () => void }) {
+export interface Refund {
+  readonly call: string
+  readonly reference?: string | undefined
+}
+
+export function Adjust({ p, of, onClose }: { p: Person; of?: Refund | undefined; onClose: () => void }) {
+  const call = of?.call ?? ''
   const t = useT('people'),
     c = useT('common')
   const [how, setHow] = useState<How>(call ? 'refund' : 'add')
   const [typed, setAmount] = useState('')
   const [generation, setGeneration] = useState(call)
   const [reason, setReason] = useState('')
-  const [reference, setReference] = useState('')
+  const [reference, setReference] = useState(of?.reference ?? '')
   const [below, setBelow] = useState(false)
   const [tried, setTried] = useState(false)
   const amount = decimal(typed.replace(',', '.').replace(/\s/g, ''))

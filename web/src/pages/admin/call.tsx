@@ -1,8 +1,9 @@
 /** /admin/calls/$id: one call of anybody, with what the provider asked for and said. */
 import { useQuery } from '@tanstack/react-query'
-import { useParams } from '@tanstack/react-router'
+import { useParams, useRouterState } from '@tanstack/react-router'
 import { ApiError, type Reply } from '../../api/client'
 import { getAdminCall } from '../../api/operations'
+import { useMe } from '../../api/query'
 import { dateTimeZone } from '../../format'
 import { useT } from '../../i18n'
 import { Copy } from '../../ui/copy'
@@ -20,6 +21,10 @@ export default function AdminCall() {
   const { id = '' } = useParams({ strict: false }) as { id?: string }
   const t = useT('admincalls')
   const c = useT('calls')
+  const administrator = useMe()?.user?.role === 'administrator'
+  const reference = useRouterState({
+    select: (s) => (s.location.search as { reference?: string }).reference,
+  })
   const q = useQuery({
     ...getAdminCall({ path: { id } }),
     retry: (n, e) => isRecording(e) && n < 20,
@@ -64,6 +69,15 @@ export default function AdminCall() {
       >
         <code className="text-small break-all text-ink3">{call.id}</code>
         <Copy text={call.id}>{c('copyId')}</Copy>
+        {administrator && call.settled && call.cost !== '0' && call.account.name !== null && (
+          <LinkButton
+            small
+            to={`/admin/people/${call.account.id}`}
+            search={{ refund: call.id, ...(reference ? { reference } : {}) }}
+          >
+            {t('giveBack')}
+          </LinkButton>
+        )}
       </PageHead>
       <div className="grid grid-cols-[minmax(0,1fr)] gap-4 pb-4 lg:grid-cols-[minmax(0,1.35fr)_minmax(0,1fr)]">
         <Words call={call} />
@@ -77,14 +91,14 @@ export default function AdminCall() {
 function Words({ call }: { call: Call }) {
   const t = useT('admincalls')
   const r = useT('route')
-  const failed = call.attempts.map((a, i) => ({ a, said: call.words[i] ?? null })).filter((x) => x.a.reason)
+  const failed = call.attempts.map((a, i) => ({ a, said: call.words[i] ?? null, key: call.attempt_keys[i] ?? null })).filter((x) => x.a.reason)
   return (
     <Panel title={t('words')}>
       {failed.length === 0 ? (
         <p className="text-ink2">{t(call.attempts.length > 0 ? 'wordsNone' : 'wordsNobody')}</p>
       ) : (
         <ol className="m-0 grid list-none gap-3 p-0">
-          {failed.map(({ a, said }) => (
+          {failed.map(({ a, said, key }) => (
             <li key={`${a.started_ms} ${a.endpoint}`}>
               <p className="flex flex-wrap items-center gap-2">
                 <code className="text-small break-all">{a.endpoint}</code>
@@ -92,6 +106,7 @@ function Words({ call }: { call: Call }) {
                   {`${a.status > 0 ? `${a.status} ` : ''}${r.or(`fault_${a.reason}`, (a.reason ?? '').replace(/_/g, ' '))}`}
                 </Tag>
               </p>
+              <Key k={key} />
               {said ? (
                 <blockquote lang="en" className="m-0 mt-1 border-l-2 border-line pl-3 break-words">
                   {said}
@@ -105,6 +120,23 @@ function Words({ call }: { call: Call }) {
       )}
       <p className="pt-3 text-small text-ink3">{t('privacy')}</p>
     </Panel>
+  )
+}
+
+/** Which of the provider's keys was used. */
+function Key({ k }: { k: Call['provider_key'] }) {
+  const t = useT('admincalls')
+  if (k === null) return null
+  return (
+    <span className="text-small text-ink2">
+      {k.last4 === null ? t('keyGone', { tag: k.tag }) : t('keyUsed', { last4: k.last4, tag: k.tag })}
+      {k.note !== null && (
+        <>
+          {' '}
+          <span translate="no">{k.note}</span>
+        </>
+      )}
+    </span>
   )
 }
 
@@ -126,6 +158,11 @@ function Earned({ call }: { call: Call }) {
           [t('e_margin'), <Money key="m" value={call.margin} exact className="font-medium" />],
         ]}
       />
+      {call.provider_key !== null && (
+        <p className="pt-3">
+          <Key k={call.provider_key} />
+        </p>
+      )}
       {call.upstream_cost !== '0' && (
         <p className="pt-3 text-small text-ink3">
           {t(call.upstream_cost_reported ? 'reported' : 'byPrices')}

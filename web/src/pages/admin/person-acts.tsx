@@ -13,15 +13,19 @@ import { Confirm, Dialog, Menu, Sheet } from '../../ui/overlay'
 import { toast, toastError } from '../../ui/toast'
 import { draftOf, KeyFields, useKeyForm } from '../account/key-form'
 import { ResetSpending } from '../account/key-parts'
-import { Adjust } from './adjust'
+import { Adjust, type Refund } from './adjust'
 import { refresh, type Person, type UserKey } from './person-data'
 
 type Window =
-  | { kind: 'adjust'; call?: string }
+  | { kind: 'adjust'; of?: Refund | undefined }
   | { kind: 'reset' | 'role' | 'block' | 'end' }
   | { kind: 'key' | 'limit' | 'spending'; key: UserKey }
 
-export function useActs(p: Person): {
+/** What can be done with a person; with `refund` giving back what a call cost is open. */
+export function useActs(
+  p: Person,
+  refund?: Refund,
+): {
   adjust: (call?: string) => void
   reset: () => void
   role: () => void
@@ -35,7 +39,7 @@ export function useActs(p: Person): {
   windows: ReactNode
 } {
   const t = useT('people')
-  const [at, show] = useState<Window | null>(null)
+  const [at, show] = useState<Window | null>(refund ? { kind: 'adjust', of: refund } : null)
   const close = () => show(null)
   const act = useAction((run: () => Promise<unknown>) => run().then(refresh).then(close), {
     failed: toastError,
@@ -60,7 +64,7 @@ export function useActs(p: Person): {
   const working = p.keys.filter((k) => !k.disabled).length
   const windows = (
     <>
-      {at?.kind === 'adjust' && <Adjust p={p} {...(at.call ? { call: at.call } : {})} onClose={close} />}
+      {at?.kind === 'adjust' && <Adjust p={p} of={at.of} onClose={close} />}
       {at?.kind === 'reset' && <Reset p={p} onClose={close} />}
       {at?.kind === 'role' && <Role p={p} onClose={close} />}
       {at?.kind === 'limit' && <ChangeKey p={p} k={at.key} onClose={close} />}
@@ -114,7 +118,7 @@ export function useActs(p: Person): {
     </>
   )
   return {
-    adjust: (call) => show({ kind: 'adjust', ...(call ? { call } : {}) }),
+    adjust: (call) => show({ kind: 'adjust', ...(call ? { of: { call } } : {}) }),
     reset: () => show({ kind: 'reset' }),
     role: () => show({ kind: 'role' }),
     block: () => show({ kind: 'block' }),

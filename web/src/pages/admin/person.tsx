@@ -57,10 +57,16 @@ function Shown({ p }: { p: Shape }) {
   const t = useT('people')
   const me = useMe()
   const administrator = me?.user?.role === 'administrator'
-  const acts = useActs(p)
+  const {
+    key: asked,
+    refund,
+    reference,
+  } = useRouterState({
+    select: (s) => s.location.search as { key?: string; refund?: string; reference?: string },
+  })
+  const acts = useActs(p, administrator && refund ? { call: refund, reference } : undefined)
   const [text, setText] = useState('')
   const mayTouch = p.role !== 'administrator' || administrator
-  const asked = useRouterState({ select: (s) => (s.location.search as { key?: string }).key })
   return (
     <>
       <FoundKey k={remembered(asked)} />

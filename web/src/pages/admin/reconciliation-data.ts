@@ -87,7 +87,8 @@ export function namesOf(differences: readonly Difference[]): Map<string, Differe
   }
   return all
 }
-export const groupKey = (g: { day: string; model: string | null }): string => `${g.day} ${g.model ?? ''}`
+export const groupKey = (g: { day: string; model: string | null; key: string | null }): string =>
+  `${g.day} ${g.model ?? ''} ${g.key ?? ''}`
 
 export function figuresOf(t: T<'reconciliation'>, f: Figures): string {
   const parts = []

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
-import { address, remove } from '../../api/client'
+import { address, put, remove } from '../../api/client'
 import { getReconciliation, listReconciliations } from '../../api/operations'
 import { renew } from '../../api/query'
 import { day, integer } from '../../format'
@@ -12,7 +12,9 @@ import { Button, buttonClass } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Link, useGo } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { Confirm } from '../../ui/overlay'
+import { Segmented } from '../../ui/controls'
+import { Field, Input } from '../../ui/field'
+import { Confirm, Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
@@ -25,7 +27,6 @@ import {
   namesOf,
   sentence,
   spanOf,
-  wrongOf,
   type Detail,
   type Difference,
   type Group,
@@ -75,8 +76,9 @@ function Found({ d }: { d: Detail }) {
   const names = namesOf(d.differences)
   return (
     <div className="flex flex-col gap-5">
-      <Notice tone={wrongOf(d.sums) > 0 ? 'warn' : 'good'} title={sentence(t, d)}>
-        {t(`by_${d.by}`, { rows: integer(d.rows), calls: integer(d.calls) })} {d.more && t('furtherPages')}{' '}
+      <Notice tone={d.open > 0 ? 'warn' : 'good'} title={sentence(t, d)}>
+        {t(`by_${d.by}`, { rows: integer(d.rows), calls: integer(d.calls) })} {d.by_key && t('byKey')}{' '}
+        {d.differences.some((x) => x.decision !== null) && t('open', { n: d.open })} {d.more && t('furtherPages')}{' '}
         {d.calls === 0 && t('noCalls', { who: d.provider })}
       </Notice>
       <p className="flex flex-wrap gap-x-4 gap-y-1 text-small text-ink2">
@@ -94,7 +96,7 @@ function Found({ d }: { d: Detail }) {
         <Panel title={t('differences')} flush>
           <ul aria-label={t('differences')} className="divide-y divide-line border-t border-line">
             {d.differences.slice(0, 200).map((x, i) => (
-              <Row key={`${i} ${x.kind}`} x={x} />
+              <Row key={`${i} ${x.kind}`} of={d.id} x={x} />
             ))}
           </ul>
           {d.differences.length > 200 && (
@@ -111,6 +113,9 @@ function Found({ d }: { d: Detail }) {
           columns={[
             { key: 'day', head: t('day'), cell: (g) => day(g.day) },
             { key: 'model', head: t('model'), cell: (g) => <Model name={g.model} /> },
+            ...(d.by_key
+              ? [{ key: 'key', head: t('col_key'), cell: (g: Group) => <Model name={g.key} /> }]
+              : []),
             { key: 'theirs', head: t('theirs'), cell: (g) => figuresOf(t, g.theirs) },
             { key: 'ours', head: t('ours'), cell: (g) => figuresOf(t, g.ours) },
             { key: 'difference', head: t('difference'), align: 'end', cell: (g) => excess(g.delta) },
@@ -120,7 +125,7 @@ function Found({ d }: { d: Detail }) {
             <div className="flex flex-col gap-1.5 py-1">
               <span className="flex items-start justify-between gap-2">
                 <span className="min-w-0">
-                  {day(g.day)} <Model name={g.model} />
+                  {day(g.day)} <Model name={g.model} /> {g.key !== null && <Model name={g.key} />}
                 </span>
                 <span>{excess(g.delta)}</span>
               </span>
@@ -161,17 +166,23 @@ function Kinds({ kinds }: { kinds: readonly Difference['kind'][] | undefined }) 
   )
 }
 
-function Row({ x }: { x: Difference }) {
+function Row({ of, x }: { of: string; x: Difference }) {
   const t = useT('reconciliation')
+  const [deciding, setDeciding] = useState(false)
+  const path = { id: of, difference: x.id }
+  const reopen = useAction(async () => {
+    await remove('/api/admin/reconciliations/{id}/differences/{difference}', { path })
+    await renew(getReconciliation)
+  })
   const [open, setOpen] = useState(false)
   const shown = open ? x.call_ids : x.call_ids.slice(0, 3)
   const more = x.call_ids.length - shown.length + x.more
   return (
     <li className="flex flex-col gap-1 px-4 py-3">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
-        <Tag tone={x.kind === 'late' ? 'plain' : 'warn'}>{t(`kind_${x.kind}`)}</Tag>
+        <Tag tone={x.kind === 'late' || x.decision !== null ? 'plain' : 'warn'}>{t(`kind_${x.kind}`)}</Tag>
         <b className="font-semibold">
-          {day(x.day)} <Model name={x.model} />
+          {day(x.day)} <Model name={x.model} /> {x.key !== null && <Model name={x.key} />}
         </b>
         <span className="flex-1 text-small text-ink2 max-md:order-last max-md:basis-full">
           {t(`what_${x.kind}`, { n: Math.max(1, x.calls) })}
@@ -195,7 +206,12 @@ function Row({ x }: { x: Difference }) {
       {shown.length > 0 && (
         <p className="flex flex-wrap gap-x-3 gap-y-1 text-small">
           {shown.map((id) => (
-            <Link key={id} to={`/admin/calls/${id}`} className="break-all">
+            <Link
+              key={id}
+              to={`/admin/calls/${id}`}
+              search={{ reference: `${x.id}:${id}` }}
+              className="break-all"
+            >
               {id}
             </Link>
           ))}
@@ -209,7 +225,84 @@ function Row({ x }: { x: Difference }) {
             ))}
         </p>
       )}
+      {x.decision !== null ? (
+        <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1 text-small">
+          <Tag tone="good">{t(`outcome_${x.decision.outcome}`)}</Tag>
+          <span className="break-words">{x.decision.reason}</span>
+          <span className="text-ink3">
+            <When at={x.decision.at} full />
+          </span>
+          <Button small look="quiet" busy={reopen.busy} onClick={() => reopen.run()}>
+            {t('reopen')}
+          </Button>
+        </p>
+      ) : (
+        x.kind !== 'late' && (
+          <p>
+            <Button small onClick={() => setDeciding(true)}>
+              {t('settle')}
+            </Button>
+          </p>
+        )
+      )}
+      {reopen.error !== null && <ErrorBox error={reopen.error} />}
+      {deciding && <Decide path={path} x={x} close={() => setDeciding(false)} />}
     </li>
+  )
+}
+
+/** Books a difference as borne or explained. No money moves. */
+function Decide({
+  path,
+  x,
+  close,
+}: {
+  path: { id: string; difference: string }
+  x: Difference
+  close: () => void
+}) {
+  const t = useT('reconciliation'),
+    c = useT('common')
+  const [outcome, setOutcome] = useState<'loss' | 'explained'>('loss')
+  const [reason, setReason] = useState('')
+  const settle = useAction(async () => {
+    await put('/api/admin/reconciliations/{id}/differences/{difference}', { path, body: { outcome, reason } })
+    await renew(getReconciliation)
+    toast(t('settled'))
+    close()
+  })
+  return (
+    <Dialog
+      open
+      onOpenChange={(o) => !o && close()}
+      title={t('settleTitle', { amount: excess(x.delta) })}
+      footer={
+        <>
+          <Button onClick={close}>{c('cancel')}</Button>
+          <Button look="main" type="submit" form="settle" busy={settle.busy}>
+            {t('settle')}
+          </Button>
+        </>
+      }
+    >
+      <form id="settle" noValidate onSubmit={settle.submit} className="flex flex-col gap-4 pt-1">
+        <Segmented
+          label={t('outcome')}
+          value={outcome}
+          onChange={setOutcome}
+          options={(['loss', 'explained'] as const).map((v) => ({ value: v, label: t(`outcome_${v}`) }))}
+        />
+        <Field label={t('reason')} help={t('settleHelp')} error={settle.at('reason')}>
+          <Input
+            value={reason}
+            onChange={(e) => setReason(e.target.value)}
+            maxLength={500}
+            autoComplete="off"
+          />
+        </Field>
+        {settle.except('reason') !== null && <ErrorBox error={settle.error} />}
+      </form>
+    </Dialog>
   )
 }
 

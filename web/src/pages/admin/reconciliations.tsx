@@ -4,12 +4,12 @@ import { useRef, useState } from 'react'
 import { useAction } from '../../api/action'
 import { get, post, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
-import { listAdminProviders, listReconciliations } from '../../api/operations'
+import { listAdminProviderKeys, listAdminProviders, listReconciliations } from '../../api/operations'
 import { renew } from '../../api/query'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, Notice } from '../../ui/feedback'
-import { Checkbox, Field, Select } from '../../ui/field'
+import { Field, Select } from '../../ui/field'
 import { Link, useGo } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
@@ -132,37 +132,45 @@ function Compare() {
   const [looks, setLooks] = useState<readonly Look[] | null>(null)
   const [columns, setColumns] = useState<Columns>({})
   const [provider, setProvider] = useState('')
-  const [left, setLeft] = useState<readonly string[]>([]) // keys that are not compared
+  const [ours, setOurs] = useState<Readonly<Record<string, string>>>({}) // what was chosen here
   const [large, setLarge] = useState(false)
-  const look = useAction(async (list: readonly File64[], chosen: Columns) => {
+  const look = useAction(async (list: readonly File64[], chosen: Columns, of: string) => {
     const { data } = await post('/api/admin/reconciliations/look', {
-      body: { files: [...list], columns: chosen },
+      body: { files: [...list], columns: chosen, ...(of === '' ? {} : { provider: of }) },
     })
     setLooks(data)
     const service = data.find((l) => l.service !== null)?.service
-    if (service && providers?.some((p) => p.id === service)) setProvider((p) => p || service)
+    if (of === '' && service && providers?.some((p) => p.id === service)) {
+      setProvider(service)
+      look.run(list, chosen, service)
+    }
   })
   const take = async (list: readonly File[]) => {
     if (list.length === 0) return
     compare.clear()
     setLooks(null)
     setColumns({})
-    setLeft([])
+    setOurs({})
     const tooLarge = list.reduce((n, f) => n + f.size, 0) > MOST
     setLarge(tooLarge)
     if (tooLarge) return setFiles([])
     const read = await Promise.all(list.map(async (f) => ({ name: f.name, content: await base64(f) })))
     setFiles(read)
-    look.run(read, {})
+    look.run(read, {}, provider)
   }
   const keys = [...new Set((looks ?? []).flatMap((l) => l.keys))]
+  const known: Readonly<Record<string, string>> = Object.assign({}, ...(looks ?? []).map((l) => l.our_keys))
+  const held = useQuery({
+    ...listAdminProviderKeys({ path: { id: provider } }),
+    enabled: provider !== '' && keys.length > 0,
+  }).data?.data
   const compare = useAction(async () => {
     const { data } = await post('/api/admin/reconciliations', {
       body: {
         provider,
         files: [...files],
         columns,
-        ...(left.length > 0 ? { keys: keys.filter((k) => !left.includes(k)) } : {}),
+        ...(Object.keys(ours).length > 0 ? { our_keys: ours } : {}),
       },
     })
     await renew(listReconciliations)
@@ -172,7 +180,7 @@ function Compare() {
   const choose = (name: keyof Columns, value: string) => {
     const next = { ...columns, [name]: value }
     setColumns(next)
-    look.run(files, next)
+    look.run(files, next, provider)
   }
   const ready = looks?.every((l) => l.wrong === null && l.rows > 0) ?? false
   return (
@@ -212,20 +220,36 @@ function Compare() {
         {looks?.map((l, i) => (
           <Looked key={`${i} ${l.name}`} l={l} choose={choose} />
         ))}
-        {keys.length > 1 && (
-          <fieldset className="flex flex-wrap gap-x-5 gap-y-1">
-            <legend className="pb-1 text-small font-medium text-ink2">{t('keys')}</legend>
-            {keys.map((k) => (
-              <Checkbox
-                key={k}
-                checked={!left.includes(k)}
-                onChange={(on) => setLeft(on ? left.filter((x) => x !== k) : [...left, k])}
-              >
-                <span translate="no" className="break-all">
-                  {k}
-                </span>
-              </Checkbox>
-            ))}
+        {provider !== '' && keys.length > 0 && (
+          <fieldset>
+            <legend className="text-small font-medium text-ink2">{t('whose')}</legend>
+            <p className="pb-2 text-small text-ink3">{t('whoseNote')}</p>
+            <div className="grid grid-cols-[repeat(auto-fill,minmax(200px,1fr))] gap-3">
+              {keys.map((k) => {
+                const chosen = ours[k] ?? known[k] ?? ''
+                const tags = (held ?? []).filter((h) => h.tag !== '')
+                const options = [
+                  { value: '', label: t('unknownKey') },
+                  ...tags.map((h) => ({
+                    value: h.tag,
+                    label: `${h.last4 === null ? t('ourTag', { tag: h.tag }) : t('ourKey', { last4: h.last4 })} ${h.note ?? ''}`.trim(),
+                  })),
+                  { value: '-', label: t('otherProgram') },
+                ]
+                if (!options.some((o) => o.value === chosen))
+                  options.push({ value: chosen, label: t('ourTag', { tag: chosen }) })
+                return (
+                  <Field key={k} label={k === '' ? t('noName') : k}>
+                    <Select
+                      className="w-full"
+                      value={chosen}
+                      onChange={(e) => setOurs({ ...ours, [k]: e.target.value })}
+                      options={options}
+                    />
+                  </Field>
+                )
+              })}
+            </div>
           </fieldset>
         )}
         {looks && (
@@ -233,7 +257,11 @@ function Compare() {
             <Field label={t('provider')} error={compare.at('provider')}>
               <Select
                 value={provider}
-                onChange={(e) => setProvider(e.target.value)}
+                onChange={(e) => {
+                  setProvider(e.target.value)
+                  setOurs({})
+                  look.run(files, columns, e.target.value)
+                }}
                 options={[
                   { value: '', label: t('chooseProvider') },
                   ...(providers ?? []).map((p) => ({ value: p.id, label: p.name })),
@@ -243,7 +271,7 @@ function Compare() {
             <Button
               look="main"
               busy={compare.busy}
-              disabled={!ready || provider === '' || (left.length === keys.length && keys.length > 0)}
+              disabled={!ready || provider === ''}
               onClick={() => compare.run()}
             >
               {t('doCompare')}
