@@ -57,6 +57,46 @@ test('an activity of OpenRouter is recognized, on a phone, in Russian; and the c
   await page.done();
 });
 
+test('keys of a bill are named once, and a difference is settled and opened again', async () => {
+  const page = await open(b, weir, { path: '/admin/reconciliation', signedIn: true });
+  const file = `date,model,key,requests,prompt_tokens,completion_tokens\n${day},chat,key_ours,2,300,30\n${day},chat,key_theirs,5,900,90\n`;
+  const compare = async () => {
+    await upload(page, 'keys.csv', file);
+    const looked = page.waitForResponse('**/reconciliations/look');
+    await page.getByLabel('Whose bill it is').selectOption({ label: 'Simulator' });
+    await looked;
+    await page.getByLabel('key_theirs', { exact: true }).waitFor();
+  };
+  await compare();
+  await page.getByLabel('key_theirs', { exact: true }).selectOption('of another program');
+  const own = page.getByLabel('key_ours', { exact: true });
+  await own.selectOption((await own.locator('option').allTextContents()).find((o) => /^(…|key )/.test(o)));
+  await accessible(page, '/admin/reconciliation with keys');
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.waitForURL('**/admin/reconciliation/rec_*');
+  await page.getByText('Keys are compared each by itself.').waitFor();
+  const found = page.getByRole('list', { name: 'Differences, the largest first' }).getByRole('listitem');
+  assert.equal(await found.count(), 1);
+  await found.getByRole('button', { name: 'Settle' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Settle' }).click();
+  await page.getByRole('dialog').getByText(/one line of at most 500 bytes/).waitFor();
+  await page.getByRole('dialog').getByLabel('Reason').fill('a test of ours');
+  await accessible(page, 'settling a difference');
+  await page.getByRole('dialog').getByRole('button', { name: 'Settle' }).click();
+  await found.getByText('a test of ours').waitFor();
+  await page.getByText('0 differences are open.').waitFor();
+
+  await page.goto(`${weir.url}/admin/reconciliation`);
+  await compare();
+  assert.equal(await page.getByLabel('key_theirs', { exact: true }).inputValue(), '-');
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.waitForURL('**/admin/reconciliation/rec_*');
+  await found.getByText('a test of ours').waitFor();
+  await found.getByRole('button', { name: 'Take back' }).click();
+  await found.getByRole('button', { name: 'Settle' }).waitFor();
+  await page.done();
+});
+
 test('a day that is not over is refused', async () => {
   const page = await open(b, weir, { path: '/admin/reconciliation', signedIn: true });
   await upload(page, 'today.csv', `date,model,cost\n${new Date().toISOString().slice(0, 10)},chat,1\n`);

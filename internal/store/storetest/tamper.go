@@ -152,6 +152,8 @@ var tamperings = map[string]struct{ text, check string }{
 	"sales changed":                  {"UPDATE sales SET upstream = upstream + 1", "sales"},
 	"sales gone":                     {"DELETE FROM sales", "sales"},
 	"sales of all accounts changed":  {"UPDATE sales_parts SET cost = cost - 1 WHERE part = 'model'", "sales"},
+	"a month of sales changed":       {"UPDATE sales_parts SET calls = calls + 1 WHERE part = 'month'", "sales"},
+	"a day of sales gone":            {"DELETE FROM sales_parts WHERE part = 'day'", "sales"},
 	"sales of an account gone":       {"DELETE FROM sales_parts WHERE part = 'account'", "sales"},
 	"a refund gone from the sales":   {"UPDATE sales SET refunded = 0; UPDATE sales_parts SET refunded = 0", "sales"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},

@@ -91,7 +91,9 @@ export default function AdminCall() {
 function Words({ call }: { call: Call }) {
   const t = useT('admincalls')
   const r = useT('route')
-  const failed = call.attempts.map((a, i) => ({ a, said: call.words[i] ?? null, key: call.attempt_keys[i] ?? null })).filter((x) => x.a.reason)
+  const failed = call.attempts
+    .map((a, i) => ({ a, said: call.words[i] ?? null, key: call.attempt_keys[i] ?? null }))
+    .filter((x) => x.a.reason)
   return (
     <Panel title={t('words')}>
       {failed.length === 0 ? (

@@ -78,8 +78,8 @@ function Found({ d }: { d: Detail }) {
     <div className="flex flex-col gap-5">
       <Notice tone={d.open > 0 ? 'warn' : 'good'} title={sentence(t, d)}>
         {t(`by_${d.by}`, { rows: integer(d.rows), calls: integer(d.calls) })} {d.by_key && t('byKey')}{' '}
-        {d.differences.some((x) => x.decision !== null) && t('open', { n: d.open })} {d.more && t('furtherPages')}{' '}
-        {d.calls === 0 && t('noCalls', { who: d.provider })}
+        {d.differences.some((x) => x.decision !== null) && t('open', { n: d.open })}{' '}
+        {d.more && t('furtherPages')} {d.calls === 0 && t('noCalls', { who: d.provider })}
       </Notice>
       <p className="flex flex-wrap gap-x-4 gap-y-1 text-small text-ink2">
         {d.files.map((f) => (

@@ -135,15 +135,19 @@ function Compare() {
   const [ours, setOurs] = useState<Readonly<Record<string, string>>>({}) // what was chosen here
   const [large, setLarge] = useState(false)
   const look = useAction(async (list: readonly File64[], chosen: Columns, of: string) => {
-    const { data } = await post('/api/admin/reconciliations/look', {
-      body: { files: [...list], columns: chosen, ...(of === '' ? {} : { provider: of }) },
-    })
-    setLooks(data)
+    const ask = async (provider: string) =>
+      (
+        await post('/api/admin/reconciliations/look', {
+          body: { files: [...list], columns: chosen, ...(provider === '' ? {} : { provider }) },
+        })
+      ).data
+    let data = await ask(of)
     const service = data.find((l) => l.service !== null)?.service
     if (of === '' && service && providers?.some((p) => p.id === service)) {
       setProvider(service)
-      look.run(list, chosen, service)
+      if (data.some((l) => l.keys.length > 0)) data = await ask(service)
     }
+    setLooks(data)
   })
   const take = async (list: readonly File[]) => {
     if (list.length === 0) return
@@ -232,7 +236,8 @@ function Compare() {
                   { value: '', label: t('unknownKey') },
                   ...tags.map((h) => ({
                     value: h.tag,
-                    label: `${h.last4 === null ? t('ourTag', { tag: h.tag }) : t('ourKey', { last4: h.last4 })} ${h.note ?? ''}`.trim(),
+                    label:
+                      `${h.last4 === null ? t('ourTag', { tag: h.tag }) : t('ourKey', { last4: h.last4 })} ${h.note ?? ''}`.trim(),
                   })),
                   { value: '-', label: t('otherProgram') },
                 ]
