@@ -50,7 +50,7 @@ func (r *Result) mark() {
 	}
 }
 
-// Open is how many differences an operator has not decided on, without late calls, which cost nobody anything.
+// Open is how many differences an operator has not decided on, without late calls, which cost nothing.
 func (r *Result) Open() (n int) {
 	for i := range r.Differences {
 		if d := &r.Differences[i]; d.Kind != Late && d.Settled == nil {

@@ -13,10 +13,12 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
 	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/reconcile"
 	"weir/internal/reconcile/usagefile"
+	"weir/internal/secret"
 	"weir/internal/store/postgres/pgtest"
 )
 
@@ -54,7 +56,7 @@ func reconciled(t *testing.T, dsn string) {
 		s.Store.DSN = config.DSN(dsn)
 		s.Clock = func() time.Time { return day.Add(12*time.Hour + time.Since(start) + time.Duration(later.Load())) } // no test runs for half a day
 		s.Pricing.RubPerUSD = "100"
-		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, Models: []config.Offer{
+		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: s.Declared.Providers[0].BaseURL, APIKey: secret.New("hut-key-4711"), Models: []config.Offer{
 			{ID: "acme/dollars", UpstreamID: "chat", PriceUSD: config.Prices{Prompt: "10", Completion: "10"}},
 		}}}
 	})
@@ -128,6 +130,22 @@ func reconciled(t *testing.T, dsn string) {
 	}
 	later.Store(int64(24 * time.Hour))
 	reconciledByAPI(t, desk, table(wrong...), calls)
+	tag := catalog.KeyTag("hut-key-4711")
+	if got := desk.Do(t, http.MethodGet, "/api/admin/calls/"+calls[0].generation, nil); !strings.Contains(string(got.Body), `"provider_key":{"tag":"`+tag+`","id":null,"last4":"4711","note":null},"attempt_keys":[{`) {
+		t.Errorf("the operator: %d %s", got.Status, got.Body)
+	}
+	if got := desk.Do(t, http.MethodGet, "/api/admin/calls?provider=hut&from="+date, nil); strings.Count(string(got.Body), `"provider_key":"`+tag) != len(calls) {
+		t.Errorf("the list: %d %s", got.Status, got.Body)
+	}
+	for _, path := range []string{"/api/calls/" + calls[0].generation, "/v1/generation?id=" + calls[0].generation} {
+		if got := a.Do(t, http.MethodGet, path, nil); got.Status != 200 || strings.Contains(string(got.Body), tag) {
+			t.Errorf("%s of an ordinary user: %d %s", path, got.Status, got.Body)
+		}
+	}
+	var explained strings.Builder
+	if err := gw.Node.Admin().Explain(t.Context(), calls[0].generation, &explained); err != nil || !strings.Contains(explained.String(), "key "+tag) {
+		t.Errorf("%v: %s", err, explained.String())
+	}
 
 	f, err := usagefile.Read([]byte(table(calls...)), nil)
 	if err != nil {
@@ -145,12 +163,13 @@ func reconciled(t *testing.T, dsn string) {
 func reconciledByAPI(t *testing.T, desk *apptest.Account, file string, calls []served) {
 	t.Helper()
 	type difference struct {
-		Kind    string
-		CallIDs []string `json:"call_ids"`
+		ID, Kind string
+		Decision *struct{ Outcome, Reason, Actor string }
+		CallIDs  []string `json:"call_ids"`
 	}
 	type kept struct {
 		ID, Format, Wrong, Dollars string
-		Rows                       int
+		Rows, Open                 int
 		Columns                    map[string]string
 		Differences                []difference
 		Delta                      struct{ Dollars string }
@@ -194,12 +213,34 @@ func reconciledByAPI(t *testing.T, desk *apptest.Account, file string, calls []s
 	if list := apptest.Decode[all](t, desk.Do(t, http.MethodGet, path, nil).Body).Data; len(list) != 1 || list[0].ID != made.ID {
 		t.Errorf("%+v", list)
 	}
+	decision := path + "/" + made.ID + "/differences/" + made.Differences[0].ID
+	for body, status := range map[[2]string]int{{"loss", ""}: 400, {"gift", "x"}: 400, {"loss", "too small for a letter"}: 200} {
+		if got := desk.Do(t, http.MethodPut, decision, map[string]any{"outcome": body[0], "reason": body[1]}); got.Status != status {
+			t.Errorf("%v: %d %s", body, got.Status, got.Body)
+		}
+	}
+	if got := desk.Do(t, http.MethodPut, path+"/"+made.ID+"/differences/none", map[string]any{"outcome": "loss", "reason": "x"}); got.Status != 404 {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	later := apptest.Decode[one](t, send(path, file, map[string]any{"provider": "hut"}).Body).Data
+	if later.Open != 4 || later.Differences[0].Decision == nil || later.Differences[0].Decision.Reason != "too small for a letter" {
+		t.Errorf("compared again: %+v", later)
+	}
+	for _, status := range []int{200, 404} {
+		if got := desk.Do(t, http.MethodDelete, decision, nil); got.Status != status {
+			t.Errorf("%d %s", got.Status, got.Body)
+		}
+	}
+	if got := desk.Do(t, http.MethodDelete, path+"/"+later.ID, nil); got.Status != 200 {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
 	for name, got := range map[string]*apptest.Answer{
-		"no provider":  send(path, file, nil),
-		"no file":      desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{}}),
-		"no base64":    desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{map[string]any{"name": "a", "content": "?"}}}),
-		"no such key":  send(path, file, map[string]any{"provider": "hut", "keys": []string{"other"}}),
-		"not readable": send(path, "{}", map[string]any{"provider": "hut"}),
+		"keys of nobody": send(path, file, map[string]any{"provider": "hut", "our_keys": map[string]string{"a": "pkey_none"}}),
+		"no provider":    send(path, file, nil),
+		"no file":        desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{}}),
+		"no base64":      desk.Do(t, http.MethodPost, path, map[string]any{"provider": "hut", "files": []any{map[string]any{"name": "a", "content": "?"}}}),
+		"no such key":    send(path, file, map[string]any{"provider": "hut", "keys": []string{"other"}}),
+		"not readable":   send(path, "{}", map[string]any{"provider": "hut"}),
 	} {
 		if got.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", name, got.Status, got.Body)
