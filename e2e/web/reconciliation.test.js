@@ -80,7 +80,7 @@ test('keys of a bill are named once, and a difference is settled and opened agai
   await accessible(page, '/admin/reconciliation with keys');
   await page.getByRole('button', { name: 'Compare', exact: true }).click();
   await page.waitForURL('**/admin/reconciliation/rec_*');
-  await page.getByText('Keys are compared each by itself.').waitFor();
+  await page.getByText('Each key is compared by itself.').waitFor();
   const found = page.getByRole('list', { name: 'Differences, the largest first' }).getByRole('listitem');
   assert.equal(await found.count(), 1);
   await found.getByRole('button', { name: 'Settle' }).click();

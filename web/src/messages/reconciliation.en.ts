@@ -84,7 +84,7 @@ const messages = {
   what_late: { one: '{n} call is booked on the next day', other: '{n} calls are booked on the next day' },
   what_cost:
     'the file has costs alone: give the usage of these days, too, to see whether calls or prices differ',
-  byKey: 'Keys are compared each by itself.',
+  byKey: 'Each key is compared by itself.',
   open: { one: '{n} difference is open.', other: '{n} differences are open.' },
   settle: 'Settle',
   settled: 'Settled',
@@ -97,7 +97,7 @@ const messages = {
   reason: 'Reason',
   reopen: 'Take back',
   whose: 'Whose keys these are',
-  whoseNote: 'It is remembered. Where it is known of all keys, they are compared each by itself.',
+  whoseNote: 'It is remembered. Where it is known of all keys, each is compared by itself.',
   noName: 'without a key',
   unknownKey: 'not known',
   otherProgram: 'of another program',
