@@ -35,6 +35,21 @@ test('the id of a request from a complaint opens its call, with what the provide
   await page.done();
 });
 
+test('what a call cost is given back from its page, with the reference of a difference', async () => {
+  const [paid] = await list('result=ok&limit=1');
+  const page = await open(b, weir, { path: `/admin/calls/${paid.id}?reference=8c1d0e6f:1`, signedIn: true });
+  await page.getByRole('link', { name: 'Give money back' }).click();
+  const form = page.getByRole('dialog');
+  assert.equal(await form.getByLabel('Reference').inputValue(), '8c1d0e6f:1');
+  assert.equal(await form.getByPlaceholder('gen-…').inputValue(), paid.id);
+  await form.getByLabel('Reason, shown in the statement').fill('billed twice');
+  await form.getByRole('button', { name: 'Refund' }).click();
+  await form.waitFor({ state: 'detached' });
+  await page.goto(`${weir.url}/admin/calls/${paid.id}`);
+  await page.getByText(/^Refunded /).waitFor();
+  await page.done();
+});
+
 test('calls are filtered by how they ended and whose they are', async () => {
   const page = await open(b, weir, { path: '/admin/calls', signedIn: true });
   const rows = table(page, 'Calls of everybody').locator('tbody').getByRole('row');
