@@ -194,8 +194,8 @@ func (c *alertChannelListCmd) Run(ctx context.Context) error {
 			switch {
 			case x.Failed != "":
 				state = "failed: " + x.Failed
-			case x.Words != "":
-				state = "tried again: " + x.Words
+			case x.Words != "" || x.Reason != "":
+				state = "tried again: " + x.Reason.Sentence(x.Words)
 			}
 			if !x.SentAt.IsZero() {
 				sent = x.SentAt.Format(time.DateTime)
@@ -212,6 +212,8 @@ type alertChannelSetCmd struct {
 	Address  string `help:"A mailbox, the URL of a webhook, or the chat of Telegram." placeholder:"ADDRESS"`
 	Secret   bool   `help:"Read the secret from standard input: the URL of Slack's webhook, the token of Telegram's bot, or what signs a webhook. Without it, the secret stays."`
 	Language string `help:"Language of the messages, en or ru (${default})." default:"en"`
+	Kinds    string `help:"Only these kinds of alerts, separated by commas; see: weir alert rules. Without it, all." placeholder:"KINDS"`
+	Severity string `help:"The least severity: warning, which is all, or critical, which is what costs calls or money now (${default})." default:"warning"`
 	Off      bool   `help:"Send nothing to it."`
 	Actor    string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
@@ -235,7 +237,10 @@ func (c *alertChannelSetCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer done()
-	want := alert.Channel{ID: c.ID, Way: alert.Way(c.Way), Address: c.Address, Language: c.Language, On: !c.Off}
+	want := alert.Channel{ID: c.ID, Way: alert.Way(c.Way), Address: c.Address, Language: c.Language, On: !c.Off, Least: alert.Severity(c.Severity)}
+	for name := range strings.FieldsFuncSeq(c.Kinds, func(r rune) bool { return r == ',' || r == ' ' }) {
+		want.Kinds = append(want.Kinds, alert.Kind(name))
+	}
 	if _, err := m.PutChannel(ctx, want, secret, alert.Condition{}, by); err != nil {
 		return err
 	}
@@ -268,21 +273,26 @@ func (c *alertChannelRemoveCmd) Run(ctx context.Context) error {
 
 type alertChannelTestCmd struct {
 	location
-	ID string `arg:"" help:"The channel." name:"channel"`
+	ID    string `arg:"" help:"The channel." name:"channel"`
+	Actor string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
 func (c *alertChannelTestCmd) Run(ctx context.Context) error {
+	by, err := actor(c.Actor)
+	if err != nil {
+		return err
+	}
 	m, done, err := c.alerts(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	a, err := m.Test(ctx, c.ID)
+	a, err := m.Test(ctx, c.ID, by)
 	if err != nil {
 		return err
 	}
 	if !a.Sent {
-		return fmt.Errorf("the test did not arrive: %s", a.Words)
+		return fmt.Errorf("the test did not arrive: %s", a.Reason.Sentence(a.Words))
 	}
 	fmt.Println("The test arrived.")
 	return nil

@@ -69,18 +69,28 @@ test('a channel is tried, a threshold begins an incident that is said once, and 
 
   telegram.refuses = `Forbidden: bot was kicked from the supergroup chat, ${telegram.url}/bot${token}/sendMessage`;
   await channel.getByRole('button', { name: 'Send a test to ops' }).click();
-  await page.getByText(/The test was refused by ops: Forbidden: bot was kicked/).waitFor();
+  await page.getByText(/The test did not arrive at ops. Forbidden: bot was kicked/).waitFor();
   await channel.getByText('failed', { exact: true }).waitFor();
   assert.ok(!(await page.content()).includes(token.slice(10)), 'the token is shown');
   telegram.refuses = null;
   await channel.getByRole('button', { name: 'Send a test to ops' }).click();
   await channel.getByText('works').waitFor();
 
+  await channel.getByText('all alerts').waitFor();
+  await channel.getByRole('button', { name: 'Change ops' }).click();
+  await window.getByLabel('How bad it must be').selectOption('critical');
+  await window.getByLabel('A money check failed').check();
+  await window.getByLabel('A node differs or is gone').check();
+  await accessible(page);
+  await window.getByRole('button', { name: 'Save' }).click();
+  await channel.getByText('critical only; A money check failed; A node differs or is gone').waitFor();
+
   await rule.getByRole('button', { name: 'Change' }).click();
   await window.getByRole('button', { name: 'As before' }).click();
   await rule.getByText('90 % full').waitFor();
   await page.getByRole('link', { name: 'Audit' }).click();
   await page.getByText('Alert channel added').waitFor();
+  await page.getByText('Test sent to an alert channel').first().waitFor();
   await page.done();
 });
 
@@ -98,6 +108,19 @@ for (const look of looks)
       await page.done();
     }
   });
+
+// A channel that cannot be reached says so in the reader's language, and a provider's words stay as they are.
+test('why a message did not arrive is said in the language of the reader', async () => {
+  const page = await open(b, weir, { path: '/admin/alerts', signedIn: true, language: 'ru' });
+  const put = await page.request.put(`${weir.url}/api/admin/alerts/channels/post`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { way: 'mail', address: 'ops@example.org' } });
+  assert.equal(put.status(), 200, await put.text());
+  await page.reload();
+  await page.getByRole('button', { name: 'Проверить post' }).click();
+  await page.getByText('Проверка не дошла до post. У этого шлюза нет почтового сервера: задайте mail.host.').waitFor();
+  await page.getByRole('table', { name: 'Каналы' }).getByRole('row').filter({ hasText: 'post' }).getByText('У этого шлюза нет почтового сервера').waitFor();
+  assert.equal((await page.request.delete(`${weir.url}/api/admin/alerts/channels/post`, { headers: { origin: weir.url, 'x-weir': '1' } })).status(), 200);
+  await page.done();
+});
 
 test('a channel is removed, with what that does', async () => {
   const page = await open(b, weir, { path: '/admin/alerts', signedIn: true });

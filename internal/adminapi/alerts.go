@@ -21,13 +21,13 @@ type Alerts interface {
 	Channel(ctx context.Context, id string) (alert.Channel, error)
 	PutChannel(ctx context.Context, c alert.Channel, secret *string, only alert.Condition, by audit.Actor) (changed bool, err error)
 	RemoveChannel(ctx context.Context, id string, only alert.Condition, by audit.Actor) error
-	Test(ctx context.Context, id string) (alert.Answer, error)
+	Test(ctx context.Context, id string, by audit.Actor) (alert.Answer, error)
 	Incidents(ctx context.Context, before string, n int) ([]alert.Reported, error)
 }
 
 // AlertRule says when operators are alerted.
 type AlertRule struct {
-	Kind    string `json:"kind" enum:"provider,endpoint,money,prices,rate,certificate,disk,journal,nodes"`
+	Kind    string `json:"kind" enum:"provider,endpoint,ejected,money,prices,rate,certificate,disk,journal,nodes"`
 	Enabled bool   `json:"enabled"`
 	Limit   *int   `json:"limit"`                                 // in the unit; null where nothing can be set
 	Unit    string `json:"unit" enum:",percent,days,MiB,minutes"` // of the limit
@@ -49,8 +49,11 @@ type AlertChannel struct {
 	HasKey   bool       `json:"has_secret"`
 	Last4    *string    `json:"last4"` // the last characters of the secret
 	State    string     `json:"state" enum:"ok,troubled,failed,off"`
-	Words    *string    `json:"words"`   // what the receiver said last, unless the last message arrived
-	SentAt   *time.Time `json:"sent_at"` // the last message that arrived
+	Kinds    []string   `json:"kinds" enum:"provider,endpoint,ejected,money,prices,rate,certificate,disk,journal,nodes"` // that it gets; empty: all
+	Severity string     `json:"severity" enum:"warning,critical"`                                                        // the least that it gets
+	Reason   *string    `json:"reason" enum:"no_mail,forbidden,no_answer,status,no_key,bad_secret,no_way"`               // why the last message did not arrive, where the gateway knows it
+	Words    *string    `json:"words"`                                                                                   // what the receiver or the network said then
+	SentAt   *time.Time `json:"sent_at"`                                                                                 // the last message that arrived
 	Version  int64      `json:"version"`
 }
 
@@ -73,16 +76,17 @@ type AlertMessage struct {
 // AlertIncident is something that is or was not well.
 type AlertIncident struct {
 	ID       string         `json:"id"`
-	Kind     string         `json:"kind" enum:"provider,endpoint,money,prices,rate,certificate,disk,journal,nodes"`
-	Subject  *string        `json:"subject"` // provider, endpoint, money check or node; null where there is only one
+	Kind     string         `json:"kind" enum:"provider,endpoint,ejected,money,prices,rate,certificate,disk,journal,nodes"`
+	Severity string         `json:"severity" enum:"warning,critical"`
+	Subject  *string        `json:"subject"` // provider, endpoint, money check or node; of what an operator took out of service, its target; null where there is only one
 	Name     *string        `json:"name"`    // of a provider
 	BeganAt  time.Time      `json:"began_at"`
 	EndedAt  *time.Time     `json:"ended_at"`                  // null: it lasts
 	Why      *string        `json:"why" enum:"fine,quiet,off"` // why it ended: all is well, nothing is known any more, or its rule was switched off
-	Value    int            `json:"value"`                     // in the unit of the rule, as it was found last
+	Value    int            `json:"value"`                     // in the unit of the rule, as it was found last; of an ejection, calls an hour that go elsewhere
 	Limit    int            `json:"limit"`
-	Failed   int64          `json:"failed"`  // attempts, of kinds that count them
-	Calls    int64          `json:"calls"`   // likewise
+	Failed   int64          `json:"failed"`  // attempts, of kinds that count them; of an ejection, calls an hour that nothing else takes
+	Calls    int64          `json:"calls"`   // likewise; of an ejection, calls an hour before it
 	Minutes  int            `json:"minutes"` // in which they were counted
 	Detail   *string        `json:"detail"`
 	Messages []AlertMessage `json:"messages"`
@@ -91,9 +95,10 @@ type AlertIncident struct {
 // AlertTest is what came of a test.
 type AlertTest struct {
 	Arrived bool    `json:"arrived"`
-	Failed  bool    `json:"failed"`  // the receiver refuses for good
-	Words   *string `json:"words"`   // what the receiver said
-	Address *string `json:"address"` // the address that the channel has from now on, where the receiver named another
+	Failed  bool    `json:"failed"`                                                                    // the receiver refuses for good
+	Reason  *string `json:"reason" enum:"no_mail,forbidden,no_answer,status,no_key,bad_secret,no_way"` // why it did not arrive, where the gateway knows it
+	Words   *string `json:"words"`                                                                     // what the receiver or the network said
+	Address *string `json:"address"`                                                                   // the address that the channel has from now on, where the receiver named another
 }
 
 type (
@@ -120,9 +125,11 @@ type (
 		ID       string                  `json:"-" path:"id" example:"ops"` // of the channel: small letters, digits, hyphens and underscores
 		Way      string                  `json:"way" enum:"mail,webhook,slack,telegram"`
 		Address  string                  `json:"address,omitempty" null:"none" maxLength:"500"`
-		Language string                  `json:"language,omitempty" null:"none" enum:"en,ru"` // en without it
-		Enabled  *bool                   `json:"enabled,omitempty" null:"none"`               // true without it
-		Secret   operation.Maybe[string] `json:"secret,omitempty"`                            // stays without it; null takes it away
+		Language string                  `json:"language,omitempty" null:"none" enum:"en,ru"`            // en without it
+		Enabled  *bool                   `json:"enabled,omitempty" null:"none"`                          // true without it
+		Kinds    []string                `json:"kinds,omitempty" null:"none"`                            // of alerts that it gets; all without it
+		Severity string                  `json:"severity,omitempty" null:"none" enum:"warning,critical"` // the least that it gets: critical is what costs calls or money now; warning, which is all, without it
+		Secret   operation.Maybe[string] `json:"secret,omitempty"`                                       // stays without it; null takes it away
 		Only
 	}
 	incidentPage struct {
@@ -185,15 +192,23 @@ func ruleOf(r *alert.Rule) AlertRule {
 func channelOf(c *alert.Channel) AlertChannel {
 	out := AlertChannel{
 		ID: c.ID, Way: string(c.Way), Address: accountapi.OrNull(c.Address), Language: c.Language, Enabled: c.On, HasKey: len(c.Sealed) > 0, Last4: accountapi.OrNull(c.Last4), State: "ok",
-		Words: accountapi.OrNull(cmp.Or(c.Failed, c.Words)), SentAt: accountapi.Moment(c.SentAt), Version: c.Version,
+		Kinds: kindNames(c.Kinds), Severity: string(cmp.Or(c.Least, alert.Warning)), Reason: accountapi.OrNull(string(c.Reason)), Words: accountapi.OrNull(c.Words), SentAt: accountapi.Moment(c.SentAt), Version: c.Version,
 	}
 	switch {
 	case !c.On:
 		out.State = "off"
 	case c.Failed != "":
 		out.State = "failed"
-	case c.Words != "":
+	case c.Words != "" || c.Reason != "":
 		out.State = "troubled"
+	}
+	return out
+}
+
+func kindNames(kinds []alert.Kind) []string {
+	out := make([]string, len(kinds))
+	for i, k := range kinds {
+		out[i] = string(k)
 	}
 	return out
 }
@@ -213,7 +228,7 @@ func (o alertOperations) incidents(ctx context.Context, _ *operation.Call, in *i
 
 func (o alertOperations) incidentOf(i *alert.Reported) AlertIncident {
 	out := AlertIncident{
-		ID: i.ID, Kind: string(i.Kind), Subject: accountapi.OrNull(i.Subject), Name: accountapi.OrNull(o.name(string(i.Kind), i.Subject)), BeganAt: i.BeganAt, EndedAt: accountapi.Moment(i.EndedAt),
+		ID: i.ID, Kind: string(i.Kind), Severity: string(i.Severity()), Subject: accountapi.OrNull(i.Subject), Name: accountapi.OrNull(o.name(string(i.Kind), i.Subject)), BeganAt: i.BeganAt, EndedAt: accountapi.Moment(i.EndedAt),
 		Why: accountapi.OrNull(string(i.Why)), Value: i.Value, Limit: i.Limit, Failed: i.Failed, Calls: i.Calls, Minutes: i.Minutes, Detail: accountapi.OrNull(i.Detail), Messages: []AlertMessage{},
 	}
 	for j := range i.Said {
@@ -291,7 +306,10 @@ func (o alertOperations) putChannel(ctx context.Context, c *operation.Call, in *
 		}
 	}
 	_, missing := o.Channel(ctx, in.ID)
-	want := alert.Channel{ID: in.ID, Way: alert.Way(in.Way), Address: in.Address, Language: cmp.Or(in.Language, "en"), On: in.Enabled == nil || *in.Enabled}
+	want := alert.Channel{ID: in.ID, Way: alert.Way(in.Way), Address: in.Address, Language: cmp.Or(in.Language, "en"), On: in.Enabled == nil || *in.Enabled, Least: alert.Severity(in.Severity)}
+	for _, k := range in.Kinds {
+		want.Kinds = append(want.Kinds, alert.Kind(k))
+	}
 	changed, err := o.PutChannel(ctx, want, secret, alertCondition(&in.Only), c.Actor)
 	if err != nil {
 		return out, err
@@ -306,9 +324,9 @@ func (o alertOperations) putChannel(ctx context.Context, c *operation.Call, in *
 	return out, err
 }
 
-func (o alertOperations) test(ctx context.Context, _ *operation.Call, in *alertChannelID) (AlertTest, error) {
-	a, err := o.Test(ctx, in.ID)
-	return AlertTest{Arrived: a.Sent, Failed: a.Failed, Words: accountapi.OrNull(a.Words), Address: accountapi.OrNull(a.Address)}, err
+func (o alertOperations) test(ctx context.Context, c *operation.Call, in *alertChannelID) (AlertTest, error) {
+	a, err := o.Test(ctx, in.ID, c.Actor)
+	return AlertTest{Arrived: a.Sent, Failed: a.Failed, Reason: accountapi.OrNull(string(a.Reason)), Words: accountapi.OrNull(a.Words), Address: accountapi.OrNull(a.Address)}, err
 }
 
 func alertRoutes(d Deps) []operation.Operation {

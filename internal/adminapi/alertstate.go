@@ -3,7 +3,9 @@ package adminapi
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/alert"
 	"weir/internal/audit"
@@ -103,8 +105,13 @@ func channelsKind(m Alerts) resource.Source {
 	s := resource.Source{Kind: resource.Kind{Name: "channels", One: "channel", Path: "/api/admin/alerts/channels/{id}", Key: "secret",
 		Check: func(_ string, f resource.Fields) error {
 			for name, text := range f {
-				if name != "way" && name != "address" && name != "language" && (name != "enabled" || text != "true" && text != "false") {
+				if name != "way" && name != "address" && name != "language" && name != "kinds" && name != "severity" && (name != "enabled" || text != "true" && text != "false") {
 					return operation.UnknownField(name)
+				}
+			}
+			for _, k := range kindsFrom(f["kinds"]) {
+				if _, err := alert.ParseKind(string(k)); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -113,8 +120,13 @@ func channelsKind(m Alerts) resource.Source {
 		Tree: func(f resource.Fields) map[string]any {
 			out := map[string]any{}
 			for name, text := range f {
-				if out[name] = text; name == "enabled" {
+				switch name {
+				case "enabled":
 					out[name] = operation.Raw(text)
+				case "kinds":
+					out[name] = kindNames(kindsFrom(text))
+				default:
+					out[name] = text
 				}
 			}
 			return out
@@ -140,7 +152,20 @@ func channelsKind(m Alerts) resource.Source {
 }
 
 func channelFrom(id string, f resource.Fields) alert.Channel {
-	return alert.Channel{ID: id, Way: alert.Way(f["way"]), Address: f["address"], Language: cmp.Or(f["language"], "en"), On: f["enabled"] != "false"}
+	return alert.Channel{ID: id, Way: alert.Way(f["way"]), Address: f["address"], Language: cmp.Or(f["language"], "en"), On: f["enabled"] != "false", Kinds: kindsFrom(f["kinds"]), Least: alert.Severity(f["severity"])}
+}
+
+// kindsFrom reads a list as files have it, separated by commas or spaces, in its one order. What is no kind comes last, and is refused when it is set.
+func kindsFrom(text string) (kinds []alert.Kind) {
+	for _, name := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if k := alert.Kind(name); !slices.Contains(kinds, k) {
+			kinds = append(kinds, k)
+		}
+	}
+	slices.SortStableFunc(kinds, func(x, y alert.Kind) int {
+		return cmp.Compare(uint(slices.Index(alert.Kinds, x)), uint(slices.Index(alert.Kinds, y)))
+	})
+	return kinds
 }
 
 func fieldsOfChannel(c *alert.Channel) resource.Fields {
@@ -150,6 +175,12 @@ func fieldsOfChannel(c *alert.Channel) resource.Fields {
 	}
 	if !c.On {
 		f["enabled"] = "false"
+	}
+	if len(c.Kinds) > 0 {
+		f["kinds"] = strings.Join(kindNames(c.Kinds), ",")
+	}
+	if c.Least == alert.Critical {
+		f["severity"] = string(c.Least)
 	}
 	return f
 }

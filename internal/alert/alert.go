@@ -16,6 +16,7 @@ type Kind string
 const (
 	Provider    Kind = "provider"    // the share of failed attempts at a provider
 	Endpoint    Kind = "endpoint"    // likewise at an endpoint
+	Ejected     Kind = "ejected"     // an endpoint gets no calls, because it failed too often or because an operator says so
 	Money       Kind = "money"       // a money check failed
 	Prices      Kind = "prices"      // the price list is old
 	Rate        Kind = "rate"        // the fetched rate is old
@@ -26,7 +27,7 @@ const (
 )
 
 // Kinds lists all, in the order of pages and documents.
-var Kinds = []Kind{Provider, Endpoint, Money, Prices, Rate, Certificate, Disk, Journal, Nodes}
+var Kinds = []Kind{Provider, Endpoint, Ejected, Money, Prices, Rate, Certificate, Disk, Journal, Nodes}
 
 // Rule says when an incident of a kind begins. There is one rule for each kind.
 type Rule struct {
@@ -49,6 +50,7 @@ type form struct {
 var forms = map[Kind]form{
 	Provider:    {"percent", 1, 100, Rule{On: true, Limit: 50, Minutes: 5, Calls: 20}},
 	Endpoint:    {"percent", 1, 100, Rule{Limit: 80, Minutes: 5, Calls: 20}},
+	Ejected:     {"minutes", 1, 1440, Rule{On: true, Limit: 5}},
 	Money:       {"", 0, 0, Rule{On: true}},
 	Prices:      {"days", 1, 3650, Rule{On: true, Limit: 30}},
 	Rate:        {"days", 1, 3650, Rule{On: true, Limit: 5}},
@@ -119,19 +121,19 @@ func Rules(kept []Rule) []Rule {
 type Incident struct {
 	ID      string
 	Kind    Kind
-	Subject string // provider, endpoint, check or node, "" where there is only one
+	Subject string // provider, endpoint, check or node; of Ejected by hand, a target of package edit; "" where there is only one
 	BeganAt time.Time
 	SeenAt  time.Time // when it was last found
 	FineAt  time.Time // since when all is well again, zero: it is not
 	SaidAt  time.Time // when messages of it were last written
 	EndedAt time.Time // zero: it lasts
 	Why     End       // why it ended
-	Value   int       // in the unit of the limit, as it was last found
+	Value   int       // in the unit of the limit, as it was last found; of Ejected, calls an hour that go elsewhere
 	Limit   int       // of the rule
-	Failed  int64     // attempts, of kinds that count them
-	Calls   int64
-	Minutes int    // in which they were counted
-	Detail  string // what is wrong, in a sentence of the console
+	Failed  int64     // attempts, of kinds that count them; of Ejected, calls an hour that nothing else takes
+	Calls   int64     // attempts; of Ejected, calls an hour before it was
+	Minutes int       // in which they were counted
+	Detail  string    // what is wrong, in a sentence of the console
 }
 
 // End is why an incident ended.

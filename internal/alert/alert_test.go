@@ -3,6 +3,7 @@ package alert_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 
 	"weir/internal/alert"
 	"weir/internal/audit"
+	"weir/internal/catalog/edit"
 	"weir/internal/console"
 	"weir/internal/seal"
 )
@@ -27,6 +29,7 @@ type memory struct {
 	next        map[string]time.Time
 	leased      map[string]time.Time
 	attempts    map[string]int
+	told        map[string]bool // which channel has a message of which incident
 	mark        string
 }
 
@@ -65,7 +68,13 @@ func (m *memory) ApplyChanges(_ context.Context, changes []alert.Change, now tim
 			continue
 		}
 		for i := range m.channels {
-			m.waiting[m.channels[i].ID] = append(m.waiting[m.channels[i].ID], alert.Message{Incident: c.Incident, What: c.What, At: now})
+			ch := &m.channels[i]
+			told := m.told[ch.ID+" "+c.ID]
+			if c.What == alert.Over && !told || c.What != alert.Over && !ch.Wants(&c.Incident) {
+				continue
+			}
+			m.told[ch.ID+" "+c.ID] = true
+			m.waiting[ch.ID] = append(m.waiting[ch.ID], alert.Message{Incident: c.Incident, What: c.What, At: now})
 			written++
 		}
 	}
@@ -119,19 +128,20 @@ func (m *memory) EndAlerts(_ context.Context, w *alert.Work, o *alert.Outcome) (
 // receiver notes what arrives.
 type receiver struct {
 	posts  []alert.Post
+	to     []string // the channel of each
 	at     []time.Time
 	answer func(n int) alert.Answer
 	tries  int
 }
 
-func (r *receiver) Send(_ context.Context, _ *alert.Channel, _ string, p *alert.Post, now time.Time) alert.Answer {
+func (r *receiver) Send(_ context.Context, c *alert.Channel, _ string, p *alert.Post, now time.Time) alert.Answer {
 	r.tries++
 	a := alert.Answer{Sent: true}
 	if r.answer != nil {
 		a = r.answer(r.tries)
 	}
 	if a.Sent {
-		r.posts, r.at = append(r.posts, *p), append(r.at, now)
+		r.posts, r.at, r.to = append(r.posts, *p), append(r.at, now), append(r.to, c.ID)
 	}
 	return a
 }
@@ -142,11 +152,12 @@ type fleet struct {
 	receiver
 	now   time.Time
 	world alert.World
+	does  [3]float64 // calls, moved and failing of an ejection
 	nodes []*alert.Watcher
 }
 
 func newFleet(nodes int) *fleet {
-	f := &fleet{memory: &memory{waiting: map[string][]alert.Message{}, sent: map[string][]time.Time{}, next: map[string]time.Time{}, leased: map[string]time.Time{}, attempts: map[string]int{}},
+	f := &fleet{memory: &memory{waiting: map[string][]alert.Message{}, sent: map[string][]time.Time{}, next: map[string]time.Time{}, leased: map[string]time.Time{}, attempts: map[string]int{}, told: map[string]bool{}},
 		now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
 	f.channels = []alert.Channel{{ID: "ops", Way: alert.Mail, Address: "ops@example.org", Language: "en", On: true}}
 	for i := range nodes {
@@ -174,6 +185,9 @@ func (f *fleet) node(id string) *alert.Watcher {
 			return true, nil
 		},
 		Report: func(string, string, error) {},
+		Effect: func(context.Context, string) (float64, float64, float64, error) {
+			return f.does[0], f.does[1], f.does[2], nil
+		},
 	})
 }
 
@@ -245,6 +259,98 @@ func TestSaidOnce(t *testing.T) {
 	if text := f.posts[2].Text; !strings.HasPrefix(text, "All is well again.\nIt began 29 November 12:00 UTC and lasted 1 d 2 h") {
 		t.Errorf("the end is %q", text)
 	}
+}
+
+// An endpoint that a node ejects is an incident after some minutes, with what it does, and is over when it has served for some minutes, also where
+// no node speaks of it any more. What an operator takes out of service is one at once, and is over when it is returned.
+func TestEjected(t *testing.T) {
+	t.Parallel()
+	f := newFleet(2)
+	f.does = [3]float64{311, 300.4, 10.6}
+	eject := func(is bool) {
+		f.world.Nodes = []console.Node{{ID: "n0"}, {ID: "n1"}}
+		if is {
+			f.world.Nodes[1].Endpoints = []console.Endpoint{{ID: "hut/acme/tiny:free", Ejected: true, Since: f.now}}
+		}
+	}
+	eject(true)
+	for range 4 * 4 {
+		f.round(15 * time.Second)
+	}
+	want(t, f.said()) // it may come back by itself
+	for range 4 * 2 {
+		f.round(15 * time.Second)
+	}
+	want(t, f.said(), "began Endpoint hut/acme/tiny:free gets no calls")
+	if p := &f.posts[0]; !strings.Contains(p.Text, "Of the 311 calls an hour that it served, 300 go to other endpoints, and 11 fail") || !strings.Contains(p.Text, "Since 29 November 12:00 UTC") || p.Parts[0].Incident.Severity() != alert.Critical {
+		t.Errorf("%q is %s", p.Text, p.Parts[0].Incident.Severity())
+	}
+	f.does = [3]float64{} // what was measured at the beginning stays
+	eject(false)
+	for range 4 * 6 {
+		f.round(15 * time.Second)
+	}
+	want(t, f.said()[1:], "over Over: Endpoint hut/acme/tiny:free gets no calls")
+	if i := f.posts[1].Parts[0].Incident; i.Calls != 311 || i.Why != alert.Fine {
+		t.Errorf("%+v", i)
+	}
+	f.world.Out = []edit.Out{{Target: "provider:hut", Mode: edit.Eject, Since: f.now, Reason: "maintenance"}}
+	f.round(15 * time.Second)
+	want(t, f.said()[2:], "began Out of service: provider hut")
+	if !strings.HasPrefix(f.posts[2].Text, "An operator took it out of service (maintenance).") {
+		t.Errorf("%q", f.posts[2].Text)
+	}
+	f.world.Out = nil
+	f.round(15 * time.Second)
+	want(t, f.said()[3:], "over Over: Out of service: provider hut")
+}
+
+// A channel gets the kinds and severities that it has chosen. It hears of what gets worse when it is bad enough for it, and of the end of all that it
+// has heard of, whatever it has chosen since, and of no other end.
+func TestChoices(t *testing.T) {
+	t.Parallel()
+	f := newFleet(1)
+	channel := func(id string, least alert.Severity, kinds ...alert.Kind) alert.Channel {
+		return alert.Channel{ID: id, Way: alert.Mail, Address: "a@example.org", Language: "en", On: true, Least: least, Kinds: kinds}
+	}
+	f.channels = []alert.Channel{channel("all", alert.Warning), channel("pager", alert.Critical), channel("disks", alert.Warning, alert.Disk), channel("money", "", alert.Money, alert.Rate)}
+	heard := func() map[string]string {
+		by := map[string][]string{}
+		for i := range f.posts {
+			by[f.to[i]] = append(by[f.to[i]], string(f.posts[i].What))
+		}
+		f.posts, f.to = nil, nil
+		out := map[string]string{}
+		for id, list := range by {
+			out[id] = strings.Join(list, " ")
+		}
+		return out
+	}
+	full := func(percent float64) {
+		f.world.Nodes = []console.Node{{ID: "n0", Report: console.Report{DiskFull: percent}}}
+		for range 4 * 6 {
+			f.round(15 * time.Second)
+		}
+	}
+	check := func(what string, want map[string]string) {
+		t.Helper()
+		if got := heard(); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	full(91)
+	check("a warning", map[string]string{"all": "began", "disks": "began"})
+	full(98)
+	check("it gets worse", map[string]string{"all": "lasts", "disks": "lasts", "pager": "lasts"})
+	full(99)
+	check("as bad as it was", map[string]string{})
+	f.channels[2].Kinds = []alert.Kind{alert.Rate}
+	f.channels = append(f.channels, channel("new", alert.Warning))
+	full(50)
+	check("its end", map[string]string{"all": "over", "disks": "over", "pager": "over"})
+	f.world.Checks = []console.Check{{Kind: console.LedgerCheck, At: f.now, Detail: "entries do not sum to zero"}}
+	full(50)
+	check("money", map[string]string{"all": "began", "pager": "began", "money": "began", "new": "began"})
 }
 
 // What nothing is known of ends after an hour, and says why.

@@ -32,12 +32,15 @@ type Channel struct {
 	Address  string
 	Language string
 	On       bool
-	Sealed   []byte // the secret; empty: none
-	Last4    string // of it
+	Kinds    []Kind   // that it gets, in the order of Kinds; empty: all
+	Least    Severity // that it gets; "" as Warning: all
+	Sealed   []byte   // the secret; empty: none
+	Last4    string   // of it
 	Version  int64
 
-	Failed string    // the receiver's words when it refused for good, "" otherwise: nothing is sent until it is mended
-	Words  string    // the last trouble, "" when the last message arrived
+	Failed string    // in English when it refused for good, "" otherwise: nothing is sent until it is mended
+	Reason Reason    // of the last trouble, where this gateway knows it, "" otherwise
+	Words  string    // of the last trouble: the receiver's or the network's
 	SentAt time.Time // the last message, zero: none
 }
 
@@ -66,6 +69,14 @@ func (c *Channel) check(secret string, callback func(param, address string) erro
 	}
 	if len(c.Address) > longestText || len(secret) > longestKey {
 		return fault.Field(op, "address", "address must have at most %d bytes.", longestText).Coded("most_bytes", "most", longestText)
+	}
+	for _, k := range c.Kinds {
+		if _, err := ParseKind(string(k)); err != nil {
+			return fault.Field(op, "kinds", "kinds may have %s.", join(Kinds)).Coded("alert_kinds", "kinds", join(Kinds))
+		}
+	}
+	if c.Least != "" && c.Least != Warning && c.Least != Critical {
+		return fault.Field(op, "severity", "severity must be warning or critical.").Coded("alert_severity")
 	}
 	switch c.Way {
 	case Mail:
@@ -141,7 +152,8 @@ type Answer struct {
 	Sent    bool
 	Failed  bool          // it refuses for good
 	Wait    time.Duration // that it asks for, 0: none
-	Words   string        // without secrets
+	Reason  Reason        // why it was not sent, where this gateway knows it
+	Words   string        // of the receiver or the network, without secrets
 	Address string        // the channel has another address from now on, "" as before
 }
 

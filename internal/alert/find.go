@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/internal/catalog/edit"
 	"weir/internal/console"
 )
 
@@ -17,6 +18,7 @@ type World struct {
 	Checks   []console.Check // about money
 	Fetched  bool            // the rate is fetched every day, so that it can be old
 	Provider func(endpoint string) string
+	Out      []edit.Out // what operators took out of service
 }
 
 // Fact is whether something is well. What is not among the facts is not known.
@@ -49,6 +51,7 @@ func Find(rules []Rule, w *World) (facts []Fact) {
 var finders = map[Kind]func(*Rule, *World) []Fact{
 	Provider: func(r *Rule, w *World) []Fact { return failing(r, w, w.Provider) },
 	Endpoint: func(r *Rule, w *World) []Fact { return failing(r, w, func(id string) string { return id }) },
+	Ejected:  ejected,
 	Money:    money,
 	Prices: func(r *Rule, w *World) []Fact {
 		return aged(r, w, console.PricesCheck, func(k *console.Check) bool { return k.Detail != "" })
@@ -89,6 +92,28 @@ func failing(r *Rule, w *World, of func(endpoint string) string) (facts []Fact) 
 			f.Value = int(100 * f.Failed / f.Calls)
 			f.Bad = f.Value >= r.Limit
 			facts = append(facts, *f)
+		}
+	}
+	slices.SortFunc(facts, func(x, y Fact) int { return cmp.Compare(x.Subject, y.Subject) })
+	return facts
+}
+
+// ejected finds what some node sends no calls, and what operators have ejected or drained. What is not among its facts serves.
+func ejected(r *Rule, w *World) (facts []Fact) {
+	since := map[string]time.Time{}
+	for i := range w.Nodes {
+		for _, e := range w.Nodes[i].Endpoints {
+			if first, known := since[e.ID]; e.Ejected && (!known || !e.Since.IsZero() && e.Since.Before(first)) {
+				since[e.ID] = cmp.Or(e.Since, w.Now)
+			}
+		}
+	}
+	for id, at := range since {
+		facts = append(facts, Fact{Kind: r.Kind, Subject: id, Bad: true, Since: at})
+	}
+	for i := range w.Out {
+		if o := &w.Out[i]; !o.Over(w.Now) {
+			facts = append(facts, Fact{Kind: r.Kind, Subject: o.Target, Bad: true, Detail: o.Reason, Since: o.Since})
 		}
 	}
 	slices.SortFunc(facts, func(x, y Fact) int { return cmp.Compare(x.Subject, y.Subject) })

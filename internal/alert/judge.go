@@ -17,8 +17,9 @@ const Again = 24 * time.Hour
 // Change is what becomes of an incident. Messages are written where What is not "".
 type Change struct {
 	Incident
-	What What
-	New  bool
+	What  What
+	New   bool
+	Since time.Time // SaidAt of the incident that it changes
 }
 
 // Judge says what the facts make of the incidents that last. hold remembers since when facts hold that must do so for a while before an
@@ -71,6 +72,10 @@ func held(f *Fact, r *Rule, hold map[string]time.Time, now time.Time) bool {
 		needed = holds
 	case Nodes:
 		needed = time.Duration(r.Limit) * time.Minute
+	case Ejected:
+		if !byHand(f.Subject) {
+			needed = time.Duration(r.Limit) * time.Minute
+		}
 	}
 	k := key(f.Kind, f.Subject)
 	since, known := hold[k]
@@ -85,15 +90,23 @@ func held(f *Fact, r *Rule, hold map[string]time.Time, now time.Time) bool {
 }
 
 func (i *Incident) take(f *Fact, r *Rule) {
+	if i.Kind == Ejected { // what it does was measured when it began: soon nothing is left to measure
+		i.Limit, i.Detail = r.Limit, f.Detail
+		return
+	}
 	i.Value, i.Limit, i.Minutes, i.Failed, i.Calls, i.Detail = f.Value, r.Limit, r.Minutes, f.Failed, f.Calls, f.Detail
 }
 
 // follow says what becomes of an incident, and whether anything does.
 func follow(i Incident, r *Rule, f *Fact, now time.Time) (Change, bool) {
-	c := Change{Incident: i}
+	c := Change{Incident: i, Since: i.SaidAt}
 	switch {
 	case r == nil || !r.On:
 		c.EndedAt, c.Why, c.What = now, Off, Over
+	case f == nil && i.Kind == Ejected && byHand(i.Subject):
+		c.EndedAt, c.Why, c.What = now, Fine, Over
+	case f == nil && i.Kind == Ejected:
+		return fine(c, now)
 	case f == nil:
 		if now.Sub(i.SeenAt) < forgotten {
 			return c, false
@@ -102,12 +115,21 @@ func follow(i Incident, r *Rule, f *Fact, now time.Time) (Change, bool) {
 	case f.Bad:
 		c.SeenAt, c.FineAt = now, time.Time{}
 		c.take(f, r)
-		if now.Sub(i.SaidAt) >= Again {
+		if worse := c.Severity() == Critical && i.Severity() != Critical; worse || now.Sub(i.SaidAt) >= Again { // channels for what is critical hear of it only now
 			c.SaidAt, c.What = now, Lasts
 		}
-	case i.FineAt.IsZero():
+	default:
+		return fine(c, now)
+	}
+	return c, true
+}
+
+// fine ends an incident that has been well for long enough.
+func fine(c Change, now time.Time) (Change, bool) {
+	switch {
+	case c.FineAt.IsZero():
 		c.FineAt = now
-	case now.Sub(i.FineAt) >= settled:
+	case now.Sub(c.FineAt) >= settled:
 		c.EndedAt, c.Why, c.What = now, Fine, Over
 	default:
 		return c, false

@@ -2,8 +2,10 @@ package alert
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -136,6 +138,12 @@ func (c *Channel) String() string {
 		text += " ..." + c.Last4
 	}
 	text += " " + c.Language
+	if len(c.Kinds) > 0 {
+		text += " only " + join(c.Kinds)
+	}
+	if c.Least == Critical {
+		text += " critical"
+	}
 	if !c.On {
 		text += " off"
 	}
@@ -183,7 +191,8 @@ func (m *Manager) PutChannel(ctx context.Context, c Channel, secret *string, onl
 	if err := c.check(now, m.Callback); err != nil {
 		return false, err
 	}
-	if there && was.Way == c.Way && was.Address == c.Address && was.Language == c.Language && was.On == c.On && now == kept && was.Failed == "" {
+	c.choose()
+	if there && was.Way == c.Way && was.Address == c.Address && was.Language == c.Language && was.On == c.On && was.Least == c.Least && slices.Equal(was.Kinds, c.Kinds) && now == kept && was.Failed == "" {
 		return false, nil
 	}
 	if all, err := m.Channels(ctx); err != nil || !there && len(all) >= MostChannels {
@@ -222,6 +231,15 @@ func (m *Manager) RemoveChannel(ctx context.Context, id string, only Condition, 
 	return m.Store.DropAlertChannel(ctx, id, was.Version, m.Now(), audit.Event{Actor: by, Action: audit.AlertChannelRemoved, Target: id, Before: was.String()})
 }
 
+// choose brings what a channel gets into its one form.
+func (c *Channel) choose() {
+	c.Kinds = slices.DeleteFunc(slices.Clone(Kinds), func(k Kind) bool { return !slices.Contains(c.Kinds, k) })
+	if len(c.Kinds) == 0 {
+		c.Kinds = nil
+	}
+	c.Least = cmp.Or(c.Least, Warning)
+}
+
 func (m *Manager) wake() {
 	if m.Wake != nil {
 		m.Wake()
@@ -236,7 +254,7 @@ func (m *Manager) secretOf(c *Channel) (string, error) {
 }
 
 // Test sends a test to a channel, also when it is off, and returns the receiver's answer. One that arrives mends a channel that had failed.
-func (m *Manager) Test(ctx context.Context, id string) (Answer, error) {
+func (m *Manager) Test(ctx context.Context, id string, by audit.Actor) (Answer, error) {
 	c, err := m.Channel(ctx, id)
 	if err != nil {
 		return Answer{}, err
@@ -250,7 +268,11 @@ func (m *Manager) Test(ctx context.Context, id string) (Answer, error) {
 	p := m.compose(&c, Test, nil)
 	p.ID = "alert-test-" + c.ID + "-" + now.UTC().Format("20060102150405.000")
 	a := m.Sender.Send(ctx, &c, secret, p, now)
-	return a, m.Store.NoteAlertTest(ctx, &c, &a, now)
+	e := audit.Event{Actor: by, Action: audit.AlertChannelTested, Target: c.ID, After: "it arrived"}
+	if !a.Sent {
+		e.After = a.Reason.Sentence(a.Words)
+	}
+	return a, m.Store.NoteAlertTest(ctx, &c, &a, now, e)
 }
 
 // Incidents lists at most n, the newest first.

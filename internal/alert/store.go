@@ -33,7 +33,8 @@ type ChannelStore interface {
 type IncidentStore interface {
 	// OpenIncidents lists those that last, the oldest first.
 	OpenIncidents(ctx context.Context) ([]Incident, error)
-	// ApplyChanges applies each change that another node has not made meanwhile, and writes its message for each channel that is on.
+	// ApplyChanges applies each change that another node has not made meanwhile, and writes its message for each channel that is on and
+	// wants such incidents. An end is written for those that have another message of the incident, whatever they want now.
 	ApplyChanges(ctx context.Context, changes []Change, now time.Time) (written int, err error)
 	// Incidents lists at most n that began before an id, the newest first, "" for the first page.
 	Incidents(ctx context.Context, before string, n int) ([]Reported, error)
@@ -67,8 +68,8 @@ type PostStore interface {
 	ClaimAlerts(ctx context.Context, now, until time.Time) (*Work, error)
 	// EndAlerts ends a claim. It does nothing, and says so, when another node has the channel meanwhile.
 	EndAlerts(ctx context.Context, w *Work, o *Outcome) (done bool, err error)
-	// NoteAlertTest notes the answer to a test. One that arrived mends a channel.
-	NoteAlertTest(ctx context.Context, c *Channel, a *Answer, now time.Time) error
+	// NoteAlertTest notes the answer to a test, with its line of the audit log. One that arrived mends a channel.
+	NoteAlertTest(ctx context.Context, c *Channel, a *Answer, now time.Time, e audit.Event) error
 }
 
 // Store is all of them.

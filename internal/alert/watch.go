@@ -2,6 +2,7 @@ package alert
 
 import (
 	"context"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -28,6 +29,7 @@ type WatchDeps struct {
 	Swap   func(ctx context.Context, old, value string) (bool, error)
 	Chance func() float64 // from 0 to 1, spreads retries
 	Report func(what string, channel string, err error)
+	Effect func(ctx context.Context, target string) (calls, moved, failing float64, err error) // of an hour, without a target of package edit
 }
 
 // Watcher looks for incidents, and sends what is written of them. One node of many looks at a time, and one sends to a channel at a time.
@@ -87,7 +89,11 @@ func (w *Watcher) look(ctx context.Context) error {
 	}
 	world := w.World()
 	world.Now = now
-	written, err := w.Store.ApplyChanges(ctx, Judge(open, rules, Find(rules, world), w.hold, now), now)
+	changes := Judge(open, rules, Find(rules, world), w.hold, now)
+	if err := w.measure(ctx, changes); err != nil {
+		return err
+	}
+	written, err := w.Store.ApplyChanges(ctx, changes, now)
 	if err != nil {
 		return err
 	}
@@ -99,6 +105,22 @@ func (w *Watcher) look(ctx context.Context) error {
 		return loop.Sweep(ctx, time.Minute, sweepSome, func(ctx context.Context, most int) (int, error) {
 			return w.Store.SweepIncidents(ctx, now.Add(-keepFor), most)
 		})
+	}
+	return nil
+}
+
+// measure adds what ejections do that begin.
+func (w *Watcher) measure(ctx context.Context, changes []Change) error {
+	for i := range changes {
+		c := &changes[i]
+		if !c.New || c.Kind != Ejected {
+			continue
+		}
+		calls, moved, failing, err := w.Effect(ctx, Ejection(c.Subject))
+		if err != nil {
+			return err
+		}
+		c.Calls, c.Value, c.Failed = int64(math.Round(calls)), int(math.Round(moved)), int64(math.Ceil(failing))
 	}
 	return nil
 }
@@ -128,7 +150,7 @@ func (w *Watcher) SendAll(ctx context.Context) {
 		}
 		o := w.send(context.WithoutCancel(ctx), work)
 		if o.Failed {
-			w.Report("a channel of alerts has failed: nothing is sent to it until it is mended", work.ID, errWords(o.Words))
+			w.Report("a channel of alerts has failed: nothing is sent to it until it is mended", work.ID, errWords(o.Reason.Sentence(o.Words)))
 		}
 		if _, err := w.Store.EndAlerts(context.WithoutCancel(ctx), work, o); err != nil {
 			w.Report("the outcome of an alert cannot be stored", work.ID, err) // it is sent once more when the claim ends
@@ -162,7 +184,7 @@ func (w *Watcher) send(ctx context.Context, work *Work) *Outcome {
 	}
 	secret, err := w.secretOf(&work.Channel)
 	if err != nil {
-		o.Words, o.NextAt = err.Error(), now.Add(w.pause(work.Attempts))
+		o.Reason, o.NextAt = NoKey, now.Add(w.pause(work.Attempts))
 		return o
 	}
 	what := take[0].What

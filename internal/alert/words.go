@@ -14,6 +14,8 @@ type words struct {
 	remedies map[Kind]string
 	checks   map[string][3]string // of Money: subject, text, remedy
 	gone     [3]string            // of a node: likewise
+	out      [3]string            // of what an operator took out of service: likewise, {d} his reason
+	targets  map[string]string    // what {s} of that is
 	ends     map[End]string
 	lasts    string // before the title of what lasts
 	over     string
@@ -39,7 +41,7 @@ func wordsOf(language string) *words {
 
 // pages are where something can be done, by kind.
 var pages = map[Kind]string{
-	Provider: "/admin/providers", Endpoint: "/admin/endpoints", Money: "/admin/ledger", Prices: "/admin/catalog", Rate: "/admin/catalog", Certificate: "/admin", Disk: "/admin",
+	Provider: "/admin/providers", Endpoint: "/admin/endpoints", Ejected: "/admin/endpoints", Money: "/admin/ledger", Prices: "/admin/catalog", Rate: "/admin/catalog", Certificate: "/admin", Disk: "/admin",
 	Journal: "/admin", Nodes: "/admin",
 }
 
@@ -78,6 +80,8 @@ func (t *words) of(i *Incident) [3]string {
 		return t.checks[i.Subject]
 	case i.Kind == Nodes && i.Detail == "":
 		return t.gone
+	case i.Kind == Ejected && byHand(i.Subject):
+		return t.out
 	}
 	return [3]string{t.subjects[i.Kind], t.texts[i.Kind], t.remedies[i.Kind]}
 }
@@ -86,6 +90,13 @@ func (t *words) fill(text string, i *Incident, names func(Kind, string) string) 
 	subject := names(i.Kind, i.Subject)
 	if subject == "" {
 		subject = i.Subject
+	}
+	if i.Kind == Ejected && byHand(i.Subject) {
+		what, id, _ := strings.Cut(i.Subject, ":")
+		subject = t.targets[what] + " " + id
+	}
+	if i.Detail == "" {
+		text = strings.ReplaceAll(text, " ({d})", "")
 	}
 	return strings.NewReplacer("{s}", subject, "{v}", strconv.Itoa(i.Value), "{l}", strconv.Itoa(i.Limit), "{f}", strconv.FormatInt(i.Failed, 10), "{c}", strconv.FormatInt(i.Calls, 10),
 		"{m}", strconv.Itoa(i.Minutes), "{d}", strings.TrimSuffix(i.Detail, ".")).Replace(text)
@@ -132,12 +143,13 @@ func (t *words) length(d time.Duration) string {
 
 var english = words{
 	subjects: map[Kind]string{
-		Provider: "Provider {s} fails", Endpoint: "Endpoint {s} fails", Prices: "The price list is {v} days old", Rate: "The exchange rate is {v} days old",
+		Provider: "Provider {s} fails", Endpoint: "Endpoint {s} fails", Ejected: "Endpoint {s} gets no calls", Prices: "The price list is {v} days old", Rate: "The exchange rate is {v} days old",
 		Certificate: "The certificate of node {s} ends in {v} days", Disk: "The disk of node {s} is {v} % full", Journal: "The database does not take charges", Nodes: "Node {s} differs",
 	},
 	texts: map[Kind]string{
 		Provider:    "{f} of {c} attempts at it failed within {m} minutes, {v} %; the limit is {l} %. Calls go to other providers of the same models; where there are none, they fail.",
 		Endpoint:    "{f} of {c} attempts at it failed within {m} minutes, {v} %; the limit is {l} %. Calls go to other endpoints of the model; where there are none, they fail.",
+		Ejected:     "It failed too often in a row, for {l} minutes and more. Of the {c} calls an hour that it served, {v} go to other endpoints, and {f} fail because there are none.",
 		Prices:      "It is of {d}; the limit is {l} days. Calls are charged by it, also where providers have changed their prices.",
 		Rate:        "The last one that could be fetched is {d}; the limit is {l} days. Calls are charged by it.",
 		Certificate: "The limit is {l} days: its renewal has failed. When it has ended, clients refuse to connect.",
@@ -148,7 +160,8 @@ var english = words{
 	remedies: map[Kind]string{
 		Provider:    "What to do: test its keys. If the provider is down, take it out of service, which spares calls the wait.",
 		Endpoint:    "What to do: test it. If it is down, take it out of service, which spares calls the wait.",
-		Prices:      "What to do: look at the draft of prices and publish it, or run: weir prices update",
+		Ejected:     "It is tried again by itself, one call at a time. What to do: test it, and look at what the provider says.",
+		Prices:      "What to do: look at the draft of prices and publish it, or run: weir catalog update",
 		Rate:        "What to do: look in the log why it cannot be fetched; set one by hand meanwhile.",
 		Certificate: "What to do: put a renewed certificate into its files; with ACME, look in the log why the authority refuses.",
 		Disk:        "What to do: free room on the volume of data_dir, but delete nothing in journal/.",
@@ -160,15 +173,17 @@ var english = words{
 		"aside":  {"{v} charges are set aside", "The database did not take them, because a wallet or a record is not as expected. Calls go on.", "What to do: decide about each; weir ledger aside list names the reasons."},
 		"audit":  {"The audit log was changed", "{d}. What it says before and after that place cannot be relied on.", "What to do: compare it with a backup, and find out who had access to the database."},
 	},
-	gone:   [3]string{"Node {s} is gone", "It gives no sign of life, and has not said that it ends. Clients that reach it get no answer; money that it borrowed is free again after a minute.", "What to do: look whether its process runs, and at the end of its log."},
-	ends:   map[End]string{Fine: "All is well again.", Quiet: "Nothing has been heard of it for an hour: there were too few calls, or it is no longer there.", Off: "Its rule was switched off."},
-	lasts:  "Still: ",
-	over:   "Over: ",
-	since:  "Since {t}, for {n}.",
-	lasted: "It began {t} and lasted {n}.",
-	months: []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
-	units:  [3]string{"d", "h", "min"},
-	button: map[What]string{Began: "Act", Lasts: "Act", Over: "Look", Summary: "All alerts"},
+	gone:    [3]string{"Node {s} is gone", "It gives no sign of life, and has not said that it ends. Clients that reach it get no answer; money that it borrowed is free again after a minute.", "What to do: look whether its process runs, and at the end of its log."},
+	out:     [3]string{"Out of service: {s}", "An operator took it out of service ({d}). Of the {c} calls an hour that it served, {v} go to other endpoints, and {f} fail because there are none.", "What to do: return it to service when its reason is over."},
+	targets: map[string]string{"provider": "provider", "endpoint": "endpoint", "model": "model"},
+	ends:    map[End]string{Fine: "All is well again.", Quiet: "Nothing has been heard of it for an hour: there were too few calls, or it is no longer there.", Off: "Its rule was switched off."},
+	lasts:   "Still: ",
+	over:    "Over: ",
+	since:   "Since {t}, for {n}.",
+	lasted:  "It began {t} and lasted {n}.",
+	months:  []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
+	units:   [3]string{"d", "h", "min"},
+	button:  map[What]string{Began: "Act", Lasts: "Act", Over: "Look", Summary: "All alerts"},
 
 	summary: "{n} more alerts within an hour",
 	more:    "and {n} more",
@@ -177,12 +192,13 @@ var english = words{
 
 var russian = words{
 	subjects: map[Kind]string{
-		Provider: "Провайдер {s} сбоит", Endpoint: "Точка {s} сбоит", Prices: "Прайс-листу {v} дн.", Rate: "Курсу {v} дн.",
+		Provider: "Провайдер {s} сбоит", Endpoint: "Точка {s} сбоит", Ejected: "Точка {s} не получает вызовов", Prices: "Прайс-листу {v} дн.", Rate: "Курсу {v} дн.",
 		Certificate: "Сертификат узла {s} истекает через {v} дн.", Disk: "Диск узла {s} заполнен на {v} %", Journal: "База не принимает списания", Nodes: "Узел {s} отличается",
 	},
 	texts: map[Kind]string{
 		Provider:    "За {m} мин не удались {f} из {c} попыток, {v} %; порог {l} %. Вызовы идут к другим провайдерам тех же моделей, а где их нет, завершаются ошибкой.",
 		Endpoint:    "За {m} мин не удались {f} из {c} попыток, {v} %; порог {l} %. Вызовы идут к другим точкам модели, а где их нет, завершаются ошибкой.",
+		Ejected:     "Она слишком часто сбоила подряд, уже {l} мин или дольше. Из {c} вызовов в час, которые она обслуживала, {v} идут к другим точкам, а {f} завершаются ошибкой: других нет.",
 		Prices:      "Он от {d}; порог {l} дн. Вызовы оплачиваются по нему, даже если провайдеры изменили цены.",
 		Rate:        "Последний полученный: {d}; порог {l} дн. Вызовы оплачиваются по нему.",
 		Certificate: "Порог {l} дн.: продлить его не удалось. Когда он истечёт, клиенты не смогут подключиться.",
@@ -192,8 +208,9 @@ var russian = words{
 	},
 	remedies: map[Kind]string{
 		Provider:    "Что делать: проверьте ключи. Если провайдер недоступен, выведите его из работы: вызовы не будут его ждать.",
-		Endpoint:    "Что делать: проверьте его. Если он недоступен, выведите его из работы: вызовы не будут его ждать.",
-		Prices:      "Что делать: посмотрите черновик цен и опубликуйте его или выполните: weir prices update",
+		Endpoint:    "Что делать: проверьте её. Если она недоступна, выведите её из работы: вызовы не будут её ждать.",
+		Ejected:     "К ней снова и снова направляют по одному пробному вызову. Что делать: проверьте её и посмотрите, что отвечает провайдер.",
+		Prices:      "Что делать: посмотрите черновик цен и опубликуйте его или выполните: weir catalog update",
 		Rate:        "Что делать: посмотрите в логе, почему курс не удаётся получить; пока задайте его вручную.",
 		Certificate: "Что делать: положите в файлы продлённый сертификат; с ACME посмотрите в логе, почему центр отказывает.",
 		Disk:        "Что делать: освободите место на томе data_dir, но ничего не удаляйте в journal/.",
@@ -205,15 +222,17 @@ var russian = words{
 		"aside":  {"Отложено списаний: {v}", "База их не приняла: кошелёк или запись не такие, как ожидалось. Вызовы продолжаются.", "Что делать: решите по каждому; weir ledger aside list называет причины."},
 		"audit":  {"Журнал аудита изменён", "{d}. На него нельзя полагаться вокруг этого места.", "Что делать: сравните его с резервной копией и выясните, у кого был доступ к базе."},
 	},
-	gone:   [3]string{"Узел {s} пропал", "Он не подаёт признаков жизни и не сообщал об остановке. Клиенты, которые попадают на него, не получают ответа; занятые им деньги освобождаются через минуту.", "Что делать: проверьте, работает ли его процесс, и посмотрите конец лога."},
-	ends:   map[End]string{Fine: "Всё снова в порядке.", Quiet: "Час ничего не известно: было слишком мало вызовов, или этого больше нет.", Off: "Правило выключено."},
-	lasts:  "Всё ещё: ",
-	over:   "Прошло: ",
-	since:  "С {t}, длится {n}.",
-	lasted: "Началось {t} и длилось {n}.",
-	months: []string{"января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"},
-	units:  [3]string{"сут", "ч", "мин"},
-	button: map[What]string{Began: "Исправить", Lasts: "Исправить", Over: "Посмотреть", Summary: "Все оповещения"},
+	gone:    [3]string{"Узел {s} пропал", "Он не подаёт признаков жизни и не сообщал об остановке. Клиенты, которые попадают на него, не получают ответа; занятые им деньги освобождаются через минуту.", "Что делать: проверьте, работает ли его процесс, и посмотрите конец лога."},
+	out:     [3]string{"Не в работе: {s}", "Выведено из работы вручную ({d}). Из {c} вызовов в час {v} идут к другим точкам, а {f} завершаются ошибкой: других нет.", "Что делать: верните в работу, когда причина отпадёт."},
+	targets: map[string]string{"provider": "провайдер", "endpoint": "точка", "model": "модель"},
+	ends:    map[End]string{Fine: "Всё снова в порядке.", Quiet: "Час ничего не известно: было слишком мало вызовов, или этого больше нет.", Off: "Правило выключено."},
+	lasts:   "Всё ещё: ",
+	over:    "Прошло: ",
+	since:   "С {t}, длится {n}.",
+	lasted:  "Началось {t} и длилось {n}.",
+	months:  []string{"января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"},
+	units:   [3]string{"сут", "ч", "мин"},
+	button:  map[What]string{Began: "Исправить", Lasts: "Исправить", Over: "Посмотреть", Summary: "Все оповещения"},
 
 	summary: "Ещё оповещений за час: {n}",
 	more:    "и ещё {n}",

@@ -4,11 +4,13 @@ import (
 	"context"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/internal/alert"
 	"weir/internal/blob/folder"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/console"
 	"weir/internal/fetch"
@@ -67,7 +69,7 @@ func (g *Gateway) makeAlerts(ring *seal.Ring, f *fetch.Client) (*alert.Manager, 
 		return ""
 	})
 	return m, alert.NewWatcher(m, alert.WatchDeps{
-		Node: g.book.Node(), World: g.world, Chance: rand.Float64,
+		Node: g.book.Node(), World: g.world, Chance: rand.Float64, Effect: g.ejectionEffect,
 		Mark: func(ctx context.Context) (string, error) { return g.store.Mark(ctx, store.MarkAlert) },
 		Swap: func(ctx context.Context, old, value string) (bool, error) {
 			return g.store.SwapMark(ctx, store.MarkAlert, old, value)
@@ -85,8 +87,23 @@ func (g *Gateway) world() *alert.World {
 	}
 	return &alert.World{
 		Nodes: nodes, Gone: g.console.Gone(), Checks: g.console.Checks(nodes, &built.Rate, built.Snapshot.PricesAsOf), Fetched: built.Rate.Source == rate.CBR,
-		Provider: func(endpoint string) string { return providers[endpoint] },
+		Provider: func(endpoint string) string { return providers[endpoint] }, Out: built.Out,
 	}
+}
+
+// ejectionEffect is what it does that a target is out of service, by the figures of before.
+func (g *Gateway) ejectionEffect(ctx context.Context, target string) (calls, moved, failing float64, err error) {
+	b := *g.built.Load()
+	b.Out = slices.DeleteFunc(slices.Clone(b.Out), func(o edit.Out) bool { return o.Target == target })
+	targets, err := b.Targeted(target)
+	if err != nil {
+		return 0, 0, 0, nil //nolint:nilerr // it is gone from the catalog, and nothing was sent to it
+	}
+	e, err := g.console.Effect(ctx, &b, targets)
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	return e.PerHour, e.Moved, e.Failing, nil
 }
 
 // machine adds to a report what is known of the node's disk and certificate: of several, the one that ends first.

@@ -109,6 +109,7 @@ const (
 	AlertChannelAdded   = "alert_channel.add"
 	AlertChannelChanged = "alert_channel.change"
 	AlertChannelRemoved = "alert_channel.remove"
+	AlertChannelTested  = "alert_channel.test"
 
 	ReconciliationMade    = "reconciliation.make"
 	ReconciliationDeleted = "reconciliation.delete"

@@ -77,7 +77,7 @@ func (s *Sender) Send(ctx context.Context, c *alert.Channel, secret string, p *a
 	case alert.Webhook:
 		a = s.webhook(ctx, c, secret, p, now)
 	default:
-		a = alert.Answer{Failed: true, Words: "this version of Weir does not know this way"}
+		a = alert.Answer{Failed: true, Reason: alert.NoWay}
 	}
 	a.Words = spoken(a.Words, secret)
 	return a
@@ -107,7 +107,7 @@ func spoken(words, secret string) string {
 
 func (s *Sender) mail(ctx context.Context, c *alert.Channel, p *alert.Post) alert.Answer {
 	if s.Mail == nil {
-		return alert.Answer{Words: "this gateway has no mail server: set mail.host"}
+		return alert.Answer{Reason: alert.NoMail}
 	}
 	err := s.Mail.DeliverAlert(ctx, c.Address, c.Language, p)
 	if err == nil {
@@ -127,11 +127,14 @@ func (s *Sender) post(ctx context.Context, c Call, read func(Reply) alert.Answer
 // unanswered says why no answer came. The cause is of the network, and has host and port at most.
 func unanswered(err error) alert.Answer {
 	f := fault.From(err)
-	words := f.Public
-	if f.Cause != nil {
-		words = strings.TrimSuffix(words, ".") + ": " + f.Cause.Error()
+	a := alert.Answer{Failed: f.Kind == fault.Invalid, Reason: alert.NoAnswer}
+	if a.Failed {
+		a.Reason = alert.Forbidden
 	}
-	return alert.Answer{Failed: f.Kind == fault.Invalid, Words: words}
+	if f.Cause != nil {
+		a.Words = f.Cause.Error()
+	}
+	return a
 }
 
 func (s *Sender) webhook(ctx context.Context, c *alert.Channel, secret string, p *alert.Post, now time.Time) alert.Answer {
@@ -140,7 +143,7 @@ func (s *Sender) webhook(ctx context.Context, c *alert.Channel, secret string, p
 	if secret != "" {
 		signature, err := webhook.Signature([]string{secret}, p.ID, now, body)
 		if err != nil {
-			return alert.Answer{Failed: true, Words: err.Error()}
+			return alert.Answer{Failed: true, Reason: alert.BadSecret}
 		}
 		header["webhook-signature"] = signature
 	}
@@ -173,6 +176,7 @@ func WebhookBody(p *alert.Post, now time.Time) []byte {
 		w.Name("what").Text(string(m.What))
 		w.Name("kind").Text(string(m.Incident.Kind))
 		w.Name("subject").Text(m.Incident.Subject)
+		w.Name("severity").Text(string(m.Incident.Severity()))
 		moment("began_at", m.Incident.BeganAt)
 		moment("ended_at", m.Incident.EndedAt)
 		w.Name("value").Int(int64(m.Incident.Value))
@@ -189,7 +193,7 @@ func WebhookBody(p *alert.Post, now time.Time) []byte {
 func WebhookAnswer(r Reply) alert.Answer {
 	a := alert.Answer{Sent: r.Status/100 == 2, Failed: r.Status == 410, Wait: r.RetryAfter}
 	if !a.Sent {
-		a.Words = "status " + strconv.Itoa(r.Status) + " " + string(r.Body)
+		a.Reason, a.Words = alert.Status, status(r)
 	}
 	return a
 }
@@ -216,9 +220,11 @@ func SlackAnswer(r Reply) alert.Answer {
 		return a
 	}
 	a.Failed = r.Status/100 == 4 && r.Status != 429 && r.Status != 408 || r.Status/100 == 3
-	a.Words = "status " + strconv.Itoa(r.Status) + " " + string(r.Body)
+	a.Reason, a.Words = alert.Status, status(r)
 	return a
 }
+
+func status(r Reply) string { return strconv.Itoa(r.Status) + " " + string(r.Body) }
 
 // TelegramBody is the body of sendMessage. There is no parse_mode: names with "_" or "<" made messages of others fail with "can't parse entities".
 func TelegramBody(chat string, p *alert.Post) []byte {
@@ -242,7 +248,7 @@ func TelegramAnswer(r Reply) alert.Answer {
 	parameters := rawjson.Find(r.Body, "parameters")
 	a := alert.Answer{Wait: r.RetryAfter, Words: rawjson.TextAt(r.Body, "description")}
 	if a.Words == "" {
-		a.Words = "status " + strconv.Itoa(r.Status)
+		a.Reason, a.Words = alert.Status, strconv.Itoa(r.Status)
 	}
 	if seconds, ok := rawjson.Int(rawjson.Find(parameters, "retry_after")); ok && seconds > 0 {
 		a.Wait = max(a.Wait, time.Duration(min(seconds, 24*60*60))*time.Second)

@@ -34,7 +34,7 @@ func TestBodies(t *testing.T) {
 	for name, c := range map[string]struct{ got, want string }{
 		"telegram": {string(messenger.TelegramBody("-1001557912345", post())), `{"chat_id":"-1001557912345","text":"Provider my_hut fails\n\n34 of 40 attempts <failed> & *more*\nWhat to do: [look](x)\nhttps://weir.example/admin/providers","link_preview_options":{"is_disabled":true}}`},
 		"slack":    {string(messenger.SlackBody(post())), `{"text":"Provider my_hut fails\n34 of 40 attempts &lt;failed&gt; &amp; *more*\nWhat to do: [look](x)\nhttps://weir.example/admin/providers","mrkdwn":false,"unfurl_links":false}`},
-		"webhook":  {string(messenger.WebhookBody(post(), at)), `{"type":"alert.began","timestamp":"2026-11-29T12:00:00Z","data":{"title":"Provider my_hut fails","text":"34 of 40 attempts <failed> & *more*\nWhat to do: [look](x)","link":"https://weir.example/admin/providers","incidents":[{"id":"al_1","what":"began","kind":"provider","subject":"my_hut","began_at":"2026-11-29T12:00:00Z","ended_at":null,"value":85,"limit":50}]}}`},
+		"webhook":  {string(messenger.WebhookBody(post(), at)), `{"type":"alert.began","timestamp":"2026-11-29T12:00:00Z","data":{"title":"Provider my_hut fails","text":"34 of 40 attempts <failed> & *more*\nWhat to do: [look](x)","link":"https://weir.example/admin/providers","incidents":[{"id":"al_1","what":"began","kind":"provider","subject":"my_hut","severity":"warning","began_at":"2026-11-29T12:00:00Z","ended_at":null,"value":85,"limit":50}]}}`},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: %s", name, c.got)
@@ -72,21 +72,21 @@ func TestAnswers(t *testing.T) {
 		"no such chat":          {telegram, reply(400, `{"ok":false,"error_code":400,"description":"Bad Request: chat not found"}`), alert.Answer{Failed: true, Words: "Bad Request: chat not found"}},
 		"the bot was kicked":    {telegram, reply(403, `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked from the supergroup chat"}`), alert.Answer{Failed: true, Words: "Forbidden: bot was kicked from the supergroup chat"}},
 		"the token was revoked": {telegram, reply(401, `{"ok":false,"error_code":401,"description":"Unauthorized"}`), alert.Answer{Failed: true, Words: "Unauthorized"}},
-		"telegram is ill":       {telegram, reply(502, `<html>Bad Gateway</html>`), alert.Answer{Words: "status 502"}},
-		"a page instead":        {telegram, reply(200, `<html>Blocked</html>`), alert.Answer{Words: "status 200"}},
+		"telegram is ill":       {telegram, reply(502, `<html>Bad Gateway</html>`), alert.Answer{Reason: alert.Status, Words: "502"}},
+		"a page instead":        {telegram, reply(200, `<html>Blocked</html>`), alert.Answer{Reason: alert.Status, Words: "200"}},
 
 		"slack takes it":       {slack, reply(200, `ok`), alert.Answer{Sent: true}},
-		"slack's payload":      {slack, reply(400, `invalid_payload`), alert.Answer{Failed: true, Words: "status 400 invalid_payload"}},
-		"slack forbids":        {slack, reply(403, `action_prohibited`), alert.Answer{Failed: true, Words: "status 403 action_prohibited"}},
-		"slack's hook is gone": {slack, reply(404, `no_service`), alert.Answer{Failed: true, Words: "status 404 no_service"}},
-		"slack archived":       {slack, reply(410, `channel_is_archived`), alert.Answer{Failed: true, Words: "status 410 channel_is_archived"}},
-		"slack is ill":         {slack, reply(500, `rollup_error`), alert.Answer{Words: "status 500 rollup_error"}},
+		"slack's payload":      {slack, reply(400, `invalid_payload`), alert.Answer{Failed: true, Reason: alert.Status, Words: "400 invalid_payload"}},
+		"slack forbids":        {slack, reply(403, `action_prohibited`), alert.Answer{Failed: true, Reason: alert.Status, Words: "403 action_prohibited"}},
+		"slack's hook is gone": {slack, reply(404, `no_service`), alert.Answer{Failed: true, Reason: alert.Status, Words: "404 no_service"}},
+		"slack archived":       {slack, reply(410, `channel_is_archived`), alert.Answer{Failed: true, Reason: alert.Status, Words: "410 channel_is_archived"}},
+		"slack is ill":         {slack, reply(500, `rollup_error`), alert.Answer{Reason: alert.Status, Words: "500 rollup_error"}},
 		"slack floods": {slack, messenger.Reply{Status: 429, RetryAfter: 30 * time.Second, Body: []byte(`{"retry_after":30,"ok":false,"error":"rate_limited"}`)},
-			alert.Answer{Wait: 30 * time.Second, Words: `status 429 {"retry_after":30,"ok":false,"error":"rate_limited"}`}}, // prometheus/alertmanager issue 2111: these were lost
+			alert.Answer{Wait: 30 * time.Second, Reason: alert.Status, Words: `429 {"retry_after":30,"ok":false,"error":"rate_limited"}`}}, // prometheus/alertmanager issue 2111: these were lost
 
 		"a hook takes it":   {hook, reply(204, ``), alert.Answer{Sent: true}},
-		"a hook is gone":    {hook, reply(410, ``), alert.Answer{Failed: true, Words: "status 410 "}},
-		"a hook has no key": {hook, reply(401, `no`), alert.Answer{Words: "status 401 no"}},
+		"a hook is gone":    {hook, reply(410, ``), alert.Answer{Failed: true, Reason: alert.Status, Words: "410 "}},
+		"a hook has no key": {hook, reply(401, `no`), alert.Answer{Reason: alert.Status, Words: "401 no"}},
 	} {
 		if got := c.read(c.Reply); got != c.want {
 			t.Errorf("%s: %+v", name, got)

@@ -1,9 +1,12 @@
 package noticedb
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/alert"
@@ -29,12 +32,20 @@ var (
 		Address       string
 		Language      string
 		On            bool `db:"enabled"`
+		Kinds         string
+		Least         alert.Severity `db:"severity"`
 		Sealed        []byte
 		Last4         string
 		Version       int64
 		Failed, Words string
+		Reason        alert.Reason
 		SentAt        time.Time `db:"sent_at,null"`
-	}]("alert_channels")
+	}]("alert_channels", sqldb.Encoded("kinds", func(c *alert.Channel) string { return joined(c.Kinds) }, func(c *alert.Channel, text string) error {
+		for _, k := range strings.Fields(text) {
+			c.Kinds = append(c.Kinds, alert.Kind(k))
+		}
+		return nil
+	}))
 
 	incidents = sqldb.Map[alert.Incident, struct {
 		ID              string
@@ -95,13 +106,13 @@ func (s *Notices) AlertChannels(ctx context.Context) ([]alert.Channel, error) {
 
 // PutAlertChannel is alert.ChannelStore.PutAlertChannel.
 func (s *Notices) PutAlertChannel(ctx context.Context, c alert.Channel, version int64, now time.Time, e audit.Event) error {
-	c.Failed, c.Words = "", ""
+	c.Failed, c.Words, c.Reason = "", "", ""
 	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
 		if version == 0 {
 			return one(alertChannels.Put(t, &c, `ON CONFLICT DO NOTHING`))
 		}
-		return one(t.Exec(`UPDATE alert_channels SET way = $1, address = $2, language = $3, enabled = $4, sealed = $5, last4 = $6, version = $7, failed = '', words = '', attempts = 0, next_at = 0
-			WHERE id = $8 AND version = $9`, string(c.Way), c.Address, c.Language, c.On, sqldb.NotNil(c.Sealed), c.Last4, c.Version, c.ID, version))
+		return one(t.Exec(`UPDATE alert_channels SET way = $1, address = $2, language = $3, enabled = $4, kinds = $5, severity = $6, sealed = $7, last4 = $8, version = $9, failed = '', words = '', reason = '',
+			attempts = 0, next_at = 0 WHERE id = $10 AND version = $11`, string(c.Way), c.Address, c.Language, c.On, joined(c.Kinds), string(c.Least), sqldb.NotNil(c.Sealed), c.Last4, c.Version, c.ID, version))
 	})
 }
 
@@ -134,15 +145,23 @@ func (s *Notices) ApplyChanges(ctx context.Context, changes []alert.Change, now 
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		written = 0
-		channels, err := sqldb.All(t, sqldb.Only[string], `SELECT id FROM alert_channels WHERE enabled = $1`, true)
+		channels, err := alertChannels.Rows(t, `WHERE enabled = $1`, true)
 		for i := 0; i < len(changes) && err == nil; i++ {
 			c := changes[i]
 			var done bool
 			if done, err = applyChange(t, &c, now); err != nil || !done || c.What == "" {
 				continue
 			}
-			for _, id := range channels {
-				if _, err = t.Exec(`INSERT INTO alert_messages (incident, channel, what, written_at, state) VALUES ($1, $2, $3, $4, 'waiting') ON CONFLICT DO NOTHING`, c.ID, id, string(c.What), now.UnixMicro()); err != nil {
+			var told []string
+			if told, err = sqldb.All(t, sqldb.Only[string], `SELECT DISTINCT channel FROM alert_messages WHERE incident = $1`, c.ID); err != nil {
+				break
+			}
+			for j := range channels {
+				ch := &channels[j]
+				if c.What == alert.Over && !slices.Contains(told, ch.ID) || c.What != alert.Over && !ch.Wants(&c.Incident) {
+					continue
+				}
+				if _, err = t.Exec(`INSERT INTO alert_messages (incident, channel, what, written_at, state) VALUES ($1, $2, $3, $4, 'waiting') ON CONFLICT DO NOTHING`, c.ID, ch.ID, string(c.What), now.UnixMicro()); err != nil {
 					break
 				}
 				written++
@@ -161,13 +180,9 @@ func applyChange(t *sqldb.Tx, c *alert.Change, now time.Time) (done bool, err er
 		n, err = incidents.Put(t, &c.Incident, `ON CONFLICT DO NOTHING`)
 		return n == 1, err
 	}
-	said := c.SaidAt
-	if c.What == alert.Lasts {
-		said = said.Add(-alert.Again)
-	}
 	n, err = t.Exec(`UPDATE alert_incidents SET seen_at = $1, fine_at = $2, said_at = $3, ended_at = $4, why = $5, value = $6, most = $7, failed = $8, calls = $9, minutes = $10, detail = $11
-		WHERE id = $12 AND ended_at IS NULL AND said_at <= $13`,
-		c.SeenAt.UnixMicro(), sqldb.Micros(c.FineAt), c.SaidAt.UnixMicro(), sqldb.Micros(c.EndedAt), string(c.Why), c.Value, c.Limit, c.Failed, c.Calls, c.Minutes, c.Detail, c.ID, said.UnixMicro())
+		WHERE id = $12 AND ended_at IS NULL AND said_at = $13`,
+		c.SeenAt.UnixMicro(), sqldb.Micros(c.FineAt), c.SaidAt.UnixMicro(), sqldb.Micros(c.EndedAt), string(c.Why), c.Value, c.Limit, c.Failed, c.Calls, c.Minutes, c.Detail, c.ID, c.Since.UnixMicro())
 	return n == 1, err
 }
 
@@ -267,10 +282,7 @@ func scanMessage(row sqldb.Scanner) (m alert.Message, err error) {
 
 // EndAlerts is alert.PostStore.EndAlerts.
 func (s *Notices) EndAlerts(ctx context.Context, w *alert.Work, o *alert.Outcome) (done bool, err error) {
-	failed := ""
-	if o.Failed {
-		failed = o.Words
-	}
+	failed := failure(&o.Answer)
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		done = false
 		n, err := t.Exec(`UPDATE alert_channels SET leased_until = 0, next_at = $4, attempts = CASE WHEN $5 = 1 THEN attempts ELSE 0 END WHERE id = $1 AND fence = $2 AND leased_until > $3`,
@@ -280,7 +292,7 @@ func (s *Notices) EndAlerts(ctx context.Context, w *alert.Work, o *alert.Outcome
 		}
 		done = true
 		if len(o.Parts) > 0 { // what a receiver said of what an operator has changed meanwhile counts no more
-			if _, err = t.Exec(`UPDATE alert_channels SET failed = $3, words = $4 WHERE id = $1 AND version = $2`, w.ID, w.Version, failed, o.Words); err != nil {
+			if _, err = t.Exec(`UPDATE alert_channels SET failed = $3, words = $4, reason = $5 WHERE id = $1 AND version = $2`, w.ID, w.Version, failed, o.Words, string(o.Reason)); err != nil {
 				return err
 			}
 			if err = moveChannel(t, w.ID, w.Address, o.Address, o.At); err != nil {
@@ -302,6 +314,25 @@ func (s *Notices) EndAlerts(ctx context.Context, w *alert.Work, o *alert.Outcome
 		return endMessages(t, w.ID, o.Dropped, "dropped", time.Time{})
 	})
 	return done && err == nil, err
+}
+
+// failure is what a channel has of a receiver that refused for good.
+func failure(a *alert.Answer) string {
+	if !a.Failed {
+		return ""
+	}
+	return cmp.Or(a.Reason.Sentence(a.Words), "refused")
+}
+
+func joined(kinds []alert.Kind) string {
+	var b strings.Builder
+	for i, k := range kinds {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(string(k))
+	}
+	return b.String()
 }
 
 func flag(set bool) int {
@@ -335,15 +366,15 @@ func moveChannel(t *sqldb.Tx, id, from, to string, now time.Time) error {
 }
 
 // NoteAlertTest is alert.PostStore.NoteAlertTest.
-func (s *Notices) NoteAlertTest(ctx context.Context, c *alert.Channel, a *alert.Answer, now time.Time) error {
-	return s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
+func (s *Notices) NoteAlertTest(ctx context.Context, c *alert.Channel, a *alert.Answer, now time.Time, e audit.Event) error {
+	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) (err error) {
 		switch {
 		case a.Sent:
-			_, err = t.Exec(`UPDATE alert_channels SET failed = '', words = '', sent_at = $2, attempts = 0, next_at = 0 WHERE id = $1`, c.ID, now.UnixMicro())
+			_, err = t.Exec(`UPDATE alert_channels SET failed = '', words = '', reason = '', sent_at = $2, attempts = 0, next_at = 0 WHERE id = $1`, c.ID, now.UnixMicro())
 		case a.Failed:
-			_, err = t.Exec(`UPDATE alert_channels SET failed = $2, words = $2 WHERE id = $1`, c.ID, a.Words)
+			_, err = t.Exec(`UPDATE alert_channels SET failed = $2, words = $3, reason = $4 WHERE id = $1`, c.ID, failure(a), a.Words, string(a.Reason))
 		default:
-			_, err = t.Exec(`UPDATE alert_channels SET words = $2 WHERE id = $1`, c.ID, a.Words)
+			_, err = t.Exec(`UPDATE alert_channels SET words = $2, reason = $3 WHERE id = $1`, c.ID, a.Words, string(a.Reason))
 		}
 		if err != nil {
 			return err

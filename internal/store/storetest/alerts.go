@@ -22,6 +22,7 @@ func Alerts(t *testing.T, open Open) {
 		"a channel":                        alertChannel,
 		"an incident begins once":          incidentOnce,
 		"messages go to channels":          alertMessages,
+		"channels choose":                  alertChoices,
 		"a claim is exclusive":             alertClaim,
 		"a channel that refuses":           alertRefused,
 		"a channel that was changed since": alertChangedSince,
@@ -133,14 +134,14 @@ func incidentOnce(t *testing.T, s *store.Store) {
 		t.Fatalf("%+v", open)
 	}
 	race("it lasts", func(i int) alert.Change {
-		c := alert.Change{Incident: open[0], What: alert.Lasts}
+		c := alert.Change{Incident: open[0], What: alert.Lasts, Since: open[0].SaidAt}
 		c.SaidAt = open[0].SaidAt.Add(alert.Again + time.Duration(i)*time.Second)
 		return c
 	})
 	open, err = s.Notices.OpenIncidents(t.Context())
 	works(t, err)
 	race("it ends", func(i int) alert.Change {
-		c := alert.Change{Incident: open[0], What: alert.Over}
+		c := alert.Change{Incident: open[0], What: alert.Over, Since: open[0].SaidAt}
 		c.EndedAt, c.Why = at.Add(time.Duration(i)*time.Second), alert.Fine
 		return c
 	})
@@ -195,6 +196,53 @@ func alertMessages(t *testing.T, s *store.Store) {
 	}
 	if d := cmp.Diff(map[string]int{"a true false": 1, "a false true": 1, "b true false": 1, "b false false": 1}, states); d != "" {
 		t.Error(d)
+	}
+}
+
+// alertChoices: messages are written for channels that want the incident, an end for those that have another message of it, and a test is one line of
+// the audit log.
+func alertChoices(t *testing.T, s *store.Store) {
+	pager, disks := opsChannel("pager"), opsChannel("disks")
+	pager.Least, disks.Kinds, disks.Least = alert.Critical, []alert.Kind{alert.Disk, alert.Rate}, alert.Warning
+	for _, c := range []alert.Channel{opsChannel("all"), disks, pager} {
+		works(t, s.Notices.PutAlertChannel(t.Context(), c, 0, at, byOperator))
+	}
+	got, err := s.Notices.AlertChannels(t.Context())
+	works(t, err)
+	if d := cmp.Diff([]alert.Channel{opsChannel("all"), disks, pager}, got); d != "" {
+		t.Error(d)
+	}
+	if n := apply(t, s, at, begins("hut", at)); n != 1 {
+		t.Errorf("a warning of another kind: %d messages", n)
+	}
+	full := begins("n0", at)
+	full.Kind, full.Value = alert.Disk, 99
+	if n := apply(t, s, at, full); n != 3 {
+		t.Errorf("a critical one of the chosen kind: %d messages", n)
+	}
+	disks.Kinds, disks.Version = []alert.Kind{alert.Rate}, 2
+	works(t, s.Notices.PutAlertChannel(t.Context(), disks, 1, at, byOperator))
+	works(t, s.Notices.PutAlertChannel(t.Context(), opsChannel("new"), 0, at, byOperator))
+	open, err := s.Notices.OpenIncidents(t.Context())
+	works(t, err)
+	for i := range open {
+		over := alert.Change{Incident: open[i], What: alert.Over, Since: open[i].SaidAt}
+		over.EndedAt, over.Why = at, alert.Fine
+		want := map[alert.Kind]int{alert.Provider: 1, alert.Disk: 3}[open[i].Kind]
+		if n := apply(t, s, at, over); n != want {
+			t.Errorf("the end of %s: %d messages", open[i].Kind, n)
+		}
+	}
+	works(t, s.Notices.NoteAlertTest(t.Context(), &pager, &alert.Answer{Reason: alert.Status, Words: "500 ill"}, at, audit.Event{Actor: audit.Actor{Name: "test"}, Action: audit.AlertChannelTested, Target: "pager", After: "ill"}))
+	log, err := s.Accounts.AuditFound(t.Context(), audit.Search{Limit: 1})
+	works(t, err)
+	if len(log) != 1 || log[0].Action != audit.AlertChannelTested || log[0].After != "ill" {
+		t.Errorf("%+v", log)
+	}
+	got, err = s.Notices.AlertChannels(t.Context())
+	works(t, err)
+	if c := &got[len(got)-1]; c.ID != "pager" || c.Reason != alert.Status || c.Words != "500 ill" || c.Failed != "" {
+		t.Errorf("%+v", c)
 	}
 }
 
@@ -266,7 +314,7 @@ func alertRefused(t *testing.T, s *store.Store) {
 	if w := claimAlerts(t, s, at.Add(time.Hour)); w != nil {
 		t.Fatalf("a failed channel gets more: %+v", w)
 	}
-	works(t, s.Notices.NoteAlertTest(t.Context(), &w.Channel, &alert.Answer{Sent: true}, at))
+	works(t, s.Notices.NoteAlertTest(t.Context(), &w.Channel, &alert.Answer{Sent: true}, at, byOperator))
 	if w := claimAlerts(t, s, at); w == nil || w.Failed != "" || w.Attempts != 1 {
 		t.Errorf("after a test that arrived: %+v", w)
 	}
@@ -291,7 +339,7 @@ func incidentSweep(t *testing.T, s *store.Store) {
 	apply(t, s, at, begins("hut", at), begins("mill", at))
 	open, err := s.Notices.OpenIncidents(t.Context())
 	works(t, err)
-	over := alert.Change{Incident: open[0], What: alert.Over}
+	over := alert.Change{Incident: open[0], What: alert.Over, Since: open[0].SaidAt}
 	over.EndedAt, over.Why = at, alert.Fine
 	apply(t, s, at, over)
 	n, err := s.Notices.SweepIncidents(t.Context(), at.Add(time.Hour), 10)

@@ -8075,7 +8075,19 @@ export interface components {
             last4: string | null;
             /** @enum {string} */
             state: "ok" | "troubled" | "failed" | "off";
-            /** @description What the receiver said last, unless the last message arrived */
+            /** @description That it gets; empty: all */
+            kinds: ("provider" | "endpoint" | "ejected" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes")[];
+            /**
+             * @description The least that it gets
+             * @enum {string}
+             */
+            severity: "warning" | "critical";
+            /**
+             * @description Why the last message did not arrive, where the gateway knows it
+             * @enum {string|null}
+             */
+            reason: "no_mail" | "forbidden" | "no_answer" | "status" | "no_key" | "bad_secret" | "no_way" | null;
+            /** @description What the receiver or the network said then */
             words: string | null;
             /**
              * Format: date-time
@@ -8095,6 +8107,13 @@ export interface components {
             language?: "en" | "ru" | null;
             /** @description True without it */
             enabled?: boolean | null;
+            /** @description Of alerts that it gets; all without it */
+            kinds?: string[] | null;
+            /**
+             * @description The least that it gets: critical is what costs calls or money now; warning, which is all, without it
+             * @enum {string|null}
+             */
+            severity?: "warning" | "critical" | null;
             /** @description Stays without it; null takes it away */
             secret?: string | null;
         };
@@ -8102,8 +8121,10 @@ export interface components {
         AlertIncident: {
             id: string;
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
-            /** @description Provider, endpoint, money check or node; null where there is only one */
+            kind: "provider" | "endpoint" | "ejected" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
+            /** @enum {string} */
+            severity: "warning" | "critical";
+            /** @description Provider, endpoint, money check or node; of what an operator took out of service, its target; null where there is only one */
             subject: string | null;
             /** @description Of a provider */
             name: string | null;
@@ -8119,12 +8140,12 @@ export interface components {
              * @enum {string|null}
              */
             why: "fine" | "quiet" | "off" | null;
-            /** @description In the unit of the rule, as it was found last */
+            /** @description In the unit of the rule, as it was found last; of an ejection, calls an hour that go elsewhere */
             value: number;
             limit: number;
-            /** @description Attempts, of kinds that count them */
+            /** @description Attempts, of kinds that count them; of an ejection, calls an hour that nothing else takes */
             failed: number;
-            /** @description Likewise */
+            /** @description Likewise; of an ejection, calls an hour before it */
             calls: number;
             /** @description In which they were counted */
             minutes: number;
@@ -8158,7 +8179,7 @@ export interface components {
         /** @description Says when operators are alerted. */
         AlertRule: {
             /** @enum {string} */
-            kind: "provider" | "endpoint" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
+            kind: "provider" | "endpoint" | "ejected" | "money" | "prices" | "rate" | "certificate" | "disk" | "journal" | "nodes";
             enabled: boolean;
             /** @description In the unit; null where nothing can be set */
             limit: number | null;
@@ -8200,7 +8221,12 @@ export interface components {
             arrived: boolean;
             /** @description The receiver refuses for good */
             failed: boolean;
-            /** @description What the receiver said */
+            /**
+             * @description Why it did not arrive, where the gateway knows it
+             * @enum {string|null}
+             */
+            reason: "no_mail" | "forbidden" | "no_answer" | "status" | "no_key" | "bad_secret" | "no_way" | null;
+            /** @description What the receiver or the network said */
             words: string | null;
             /** @description The address that the channel has from now on, where the receiver named another */
             address: string | null;

@@ -156,6 +156,7 @@ const messages = {
   'act_alert_channel.add': 'Alert channel added',
   'act_alert_channel.change': 'Alert channel changed',
   'act_alert_channel.remove': 'Alert channel removed',
+  'act_alert_channel.test': 'Test sent to an alert channel',
   'act_provider_key.add': 'Own provider key added',
   'act_provider_key.change': 'Own provider key changed',
   'act_provider_key.remove': 'Own provider key removed',

@@ -172,6 +172,7 @@ export default {
   'act_alert_channel.add': 'Канал оповещений добавлен',
   'act_alert_channel.change': 'Канал оповещений изменён',
   'act_alert_channel.remove': 'Канал оповещений удалён',
+  'act_alert_channel.test': 'В канал оповещений отправлена проверка',
   'act_provider_key.add': 'Свой ключ провайдера добавлен',
   'act_provider_key.change': 'Свой ключ провайдера изменён',
   'act_provider_key.remove': 'Свой ключ провайдера удалён',

@@ -8,10 +8,10 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Switch } from '../../ui/controls'
 import { ErrorBox, Notice } from '../../ui/feedback'
-import { Field, Input, Select } from '../../ui/field'
+import { Checkbox, Field, Input, Select } from '../../ui/field'
 import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
-import type { Channel, Rule } from './alert-data'
+import { kinds, type Channel, type Rule } from './alert-data'
 
 const ways = ['mail', 'webhook', 'slack', 'telegram'] as const
 
@@ -34,6 +34,8 @@ export function ChannelForm({
     channel?.language ?? (document.documentElement.lang === 'ru' ? 'ru' : 'en'),
   )
   const [enabled, setEnabled] = useState(channel?.enabled ?? true)
+  const [severity, setSeverity] = useState<Channel['severity']>(channel?.severity ?? 'warning')
+  const [chosen, choose] = useState<readonly Rule['kind'][]>(channel?.kinds ?? [])
   const other = channel !== null && way !== channel.way
   const save = useAction(async () => {
     await put('/api/admin/alerts/channels/{id}', {
@@ -43,6 +45,8 @@ export function ChannelForm({
         way,
         language,
         enabled,
+        severity,
+        kinds: kinds.filter((k) => chosen.includes(k)),
         ...(way === 'slack' ? {} : { address: address.trim() }),
         ...(secret.trim() ? { secret: secret.trim() } : other ? { secret: null } : {}),
       },
@@ -124,6 +128,31 @@ export function ChannelForm({
             ]}
           />
         </Field>
+        <Field label={t('severity')}>
+          <Select
+            value={severity}
+            onChange={(e) => setSeverity(e.target.value as Channel['severity'])}
+            options={(['warning', 'critical'] as const).map((value) => ({
+              value,
+              label: t(`severity_${value}`),
+            }))}
+          />
+        </Field>
+        <fieldset className="flex flex-col gap-2">
+          <legend className="pb-1 font-medium">{t('kinds')}</legend>
+          <p className="text-small text-ink3">{t('kindsHelp')}</p>
+          <div className="grid gap-x-4 gap-y-1 sm:grid-cols-2">
+            {kinds.map((k) => (
+              <Checkbox
+                key={k}
+                checked={chosen.includes(k)}
+                onChange={(on) => choose(on ? [...chosen, k] : chosen.filter((x) => x !== k))}
+              >
+                {t(`kind_${k}`)}
+              </Checkbox>
+            ))}
+          </div>
+        </fieldset>
         <Switch checked={enabled} onChange={setEnabled}>
           {t('enabled')}
         </Switch>

@@ -54,13 +54,31 @@ function Standing({ c }: { c: Channel }) {
       <State tone={c.state === 'ok' && !c.sent_at ? 'plain' : tones[c.state]}>
         {c.state === 'ok' && !c.sent_at ? t('unused') : t(c.state)}
       </State>
-      {c.words && (
-        <span translate="no" className="block max-w-[44ch] break-words text-small text-ink3">
-          {c.words}
+      {(c.reason !== null || c.words !== null) && (
+        <span className="block max-w-[44ch] break-words text-small text-ink3">
+          <Trouble reason={c.reason} words={c.words} />
         </span>
       )}
     </span>
   )
+}
+
+/** Why a message did not arrive: what this gateway knows in the language of the reader, and what others say as they say it. */
+function Trouble({ reason, words }: { reason: Channel['reason']; words: string | null }) {
+  const t = useT('adminalerts')
+  return (
+    <>
+      {reason && t(`reason_${reason}`)} {words && <span translate="no">{words}</span>}
+    </>
+  )
+}
+
+/** Which alerts a channel gets. */
+function Gets({ c }: { c: Channel }) {
+  const t = useT('adminalerts')
+  const parts = c.kinds.map((k) => t(`kind_${k}`))
+  if (c.severity === 'critical') parts.unshift(t('critical'))
+  return <span className="block max-w-[40ch] text-small">{parts.length ? parts.join('; ') : t('all')}</span>
 }
 
 function Where({ c }: { c: Channel }) {
@@ -149,11 +167,12 @@ function Channels({ setup, may }: { setup: Setup | undefined; may: boolean }) {
             ),
           },
           { key: 'where', head: t('where'), cell: (c) => <Where c={c} /> },
+          { key: 'gets', head: t('gets'), from: 'lg', cell: (c) => <Gets c={c} /> },
           { key: 'state', head: t('state'), cell: (c) => <Standing c={c} /> },
           {
             key: 'last',
             head: t('last'),
-            from: 'lg',
+            from: 'xl',
             cell: (c) =>
               c.sent_at ? <When at={c.sent_at} /> : <span className="text-ink3">{t('never')}</span>,
           },
@@ -165,6 +184,7 @@ function Channels({ setup, may }: { setup: Setup | undefined; may: boolean }) {
               {c.id}
             </span>
             <Where c={c} />
+            <Gets c={c} />
             <Standing c={c} />
             {acts(c)}
           </div>
@@ -199,10 +219,10 @@ function Channels({ setup, may }: { setup: Setup | undefined; may: boolean }) {
 function Tested({ id, a }: { id: string; a: Answer }) {
   const t = useT('adminalerts')
   if (a.arrived) return <Notice tone="good">{t('arrived', { id })}</Notice>
-  const words = (a.words ?? '').replace(/[^.!?]$/, '$&.')
   return (
     <Notice tone="bad">
-      {t(a.failed ? 'refused' : 'notArrived', { id, words })} {a.address && t('moved')}
+      {t('notArrived', { id })} <Trouble reason={a.reason} words={a.words} /> {a.failed && t('refused')}{' '}
+      {a.address && t('moved')}
     </Notice>
   )
 }
@@ -317,16 +337,23 @@ function Incidents() {
 
 function What({ i }: { i: Incident }) {
   const t = useT('adminalerts')
-  const more =
-    i.calls > 0
-      ? t('failedOf', { failed: i.failed, calls: i.calls, minutes: i.minutes, value: i.value })
-      : i.detail
+  const byHand = i.kind === 'ejected' ? /^(?:provider|endpoint|model):(.+)$/.exec(i.subject ?? '') : null
+  const title = byHand
+    ? t('of_out', { subject: byHand[1] ?? '' })
+    : t(`of_${i.kind}`, { subject: i.name ?? i.subject ?? '', value: i.value })
+  const numbers =
+    i.kind === 'ejected'
+      ? t('moves', { calls: i.calls, moved: i.value, failed: i.failed })
+      : i.calls > 0 && t('failedOf', { failed: i.failed, calls: i.calls, minutes: i.minutes, value: i.value })
   return (
     <span className="block break-words">
       <span className="font-medium">
-        {t(`of_${i.kind}`, { subject: i.name ?? i.subject ?? '', value: i.value })}
+        {title} {i.severity === 'critical' && <Tag tone="bad">{t('isCritical')}</Tag>}
       </span>
-      {more && <span className="block max-w-[60ch] text-small text-ink3">{more}</span>}
+      {numbers && <span className="block max-w-[60ch] text-small text-ink3">{numbers}</span>}
+      {!(numbers && i.kind !== 'ejected') && i.detail && (
+        <span className="block max-w-[60ch] text-small text-ink3">{i.detail}</span>
+      )}
     </span>
   )
 }

@@ -94,6 +94,7 @@ export const acts = [
   'alert_channel.add',
   'alert_channel.change',
   'alert_channel.remove',
+  'alert_channel.test',
   'provider_key.add',
   'provider_key.change',
   'provider_key.remove',
