@@ -210,6 +210,7 @@ type catalogPublishCmd struct {
 	Least    string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
 	Previous bool   `help:"Go back to the list that was in use before, instead of publishing a draft."`
 	Builtin  bool   `help:"Go back to the list of the program."`
+	listPart
 }
 
 func (c *catalogPublishCmd) Run(ctx context.Context) error {
@@ -221,8 +222,12 @@ func (c *catalogPublishCmd) Run(ctx context.Context) error {
 	if !ok {
 		return fmt.Errorf("--least must be a share such as 0.01, not %q", c.Least)
 	}
-	if c.Previous && c.Builtin {
-		return errors.New("give --previous or --builtin, not both")
+	part := c.listPart != listPart{}
+	if c.Previous && c.Builtin || part && (c.Previous || c.Builtin) {
+		return errors.New("give --previous, --builtin or a part of the list, not several of them")
+	}
+	if part {
+		return c.publishPart(ctx)
 	}
 	if c.Previous || c.Builtin {
 		asOf, err := app.RestorePrices(ctx, cfg, c.Builtin, operator)
@@ -240,6 +245,33 @@ func (c *catalogPublishCmd) Run(ctx context.Context) error {
 		return err
 	}
 	return publishPrices(ctx, cfg)
+}
+
+// publishPart puts a part of the list into use: as a draft of prices that has nothing else.
+func (c *catalogPublishCmd) publishPart(ctx context.Context) error {
+	o, e, err := c.editor(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	d, err := e.Draft(ctx)
+	if err != nil {
+		return err
+	}
+	if d != nil {
+		return errors.New(c.hint("there is a draft of prices already: take the part into it with weir price take, or discard it with weir price discard"))
+	}
+	if d, err = e.TakeImport(ctx, 0, c.take(), operator); err != nil {
+		return err
+	}
+	if err := c.showDraft(ctx, o, e, d); err != nil {
+		return err
+	}
+	if d, err = e.PublishDraft(ctx, d.Version, time.Time{}, false, operator); err != nil {
+		return err
+	}
+	fmt.Printf("Published as %d; %s\n", d.ID, soon)
+	return nil
 }
 
 func publishPrices(ctx context.Context, cfg config.Config) error {

@@ -163,11 +163,25 @@ type priceTakeCmd struct {
 	location
 	Search string `arg:"" optional:"" help:"Only offers whose id or model contains this."`
 	Kind   string `help:"Only those: new, raised, lowered, gone, limits." enum:"new,raised,lowered,gone,limits," default:"" placeholder:"KIND"`
+	listPart
+}
+
+// listPart is a part of the public price lists.
+type listPart struct {
+	Provider string `help:"Only offers of this provider." placeholder:"NAME"`
+	Vendor   string `help:"Only models of this vendor." placeholder:"NAME"`
+	Model    string `help:"Only offers of this model." placeholder:"VENDOR/MODEL"`
+}
+
+func (p listPart) take() edit.Take {
+	return edit.Take{Provider: p.Provider, Vendor: p.Vendor, Model: p.Model}
 }
 
 func (c *priceTakeCmd) Run(ctx context.Context) error {
 	return c.drafting(ctx, func(e *edit.Editor, _ *edit.Draft, version int64) (*edit.Draft, error) {
-		return e.TakeImport(ctx, version, edit.Take{Kind: c.Kind, Search: c.Search}, operator)
+		t := c.take()
+		t.Kind, t.Search = c.Kind, c.Search
+		return e.TakeImport(ctx, version, t, operator)
 	})
 }
 

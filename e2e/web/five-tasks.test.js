@@ -119,10 +119,11 @@ test('rotates a key that leaked', async () => {
   await o.button('Rotate');
   await o.fill(o.page.getByLabel('Paste another key'), second);
   await o.button('Save and test');
-  await o.button('Drain: …1111');
-  await o.button('Take out: …1111');
+  const steps = o.page.getByRole('region', { name: 'Rotate' });
+  await o.button('Drain: …1111', steps);
+  await o.button('Take out: …1111', steps);
   await o.button('Take out', asks);
-  await o.page.getByRole('button', { name: 'Bring back: …1111' }).waitFor();
+  await o.page.getByRole('button', { name: 'Bring back: …1111' }).first().waitFor();
   seen.length = 0;
   for (let i = 0; i < 4; i++) assert.equal((await chat('mill/small')).status, 200);
   assert.deepEqual([...new Set(seen)], [second]);

@@ -29,6 +29,7 @@ type Deps struct {
 	Accounts    Accounts
 	Corrections Corrections
 	Sales       Sales
+	Fetch       PriceFetcher
 	Test        Tester
 	TestKey     KeyTester
 	// DeclaredKeys are the keys of a provider that the configuration or the environment has.

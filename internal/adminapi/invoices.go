@@ -25,9 +25,10 @@ type AnyInvoice struct {
 // AnyTransfer is a transfer as operators see it.
 type AnyTransfer struct {
 	accountapi.InvoiceTransfer
-	Payer    *string `json:"payer"`    // name and INN
-	Imported bool    `json:"imported"` // from a statement of the bank
-	Actor    string  `json:"actor"`
+	Payer     *string `json:"payer"`    // name and INN
+	Imported  bool    `json:"imported"` // from a statement of the bank
+	Actor     string  `json:"actor"`
+	ActorName *string `json:"actor_name"` // of that user, or of the owner of that key
 }
 
 // AnyInvoiceWithTransfers is an invoice with what arrived for it.
@@ -246,7 +247,11 @@ func (o invoiceOperations) get(ctx context.Context, c *operation.Call, in *invoi
 		return out, err
 	}
 	c.NoStore()
-	names, err := o.log.NamesOf(ctx, []string{i.Account})
+	ids := []string{i.Account}
+	for k := range all {
+		ids = append(ids, actorID(all[k].Actor))
+	}
+	names, err := namesOf(ctx, o.log, ids, func(id *string) string { return *id })
 	if err != nil {
 		return out, err
 	}
@@ -254,6 +259,7 @@ func (o invoiceOperations) get(ctx context.Context, c *operation.Call, in *invoi
 	out.Data.UserName = accountapi.OrNull(names[i.Account])
 	for k := range all {
 		out.Data.Transfers[k] = transferOf(&all[k])
+		out.Data.Transfers[k].ActorName = accountapi.OrNull(names[actorID(all[k].Actor)])
 	}
 	return out, nil
 }
@@ -330,7 +336,11 @@ func (o invoiceOperations) statement(ctx context.Context, c *operation.Call, in 
 		out.Data.Counts[string(k)] = n
 	}
 	if r.Earlier != nil {
-		out.Data.Earlier = new(bankStatementOf(r.Earlier))
+		names, err := namesOf(ctx, o.log, []invoice.Statement{*r.Earlier}, importer)
+		if err != nil {
+			return out, err
+		}
+		out.Data.Earlier = new(bankStatementOf(r.Earlier, names))
 	}
 	offer := offers{m: m, at: c.At}
 	for i := range r.Matches {

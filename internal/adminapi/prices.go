@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"weir/internal/accountapi"
+	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/money"
 	"weir/internal/operation"
@@ -20,6 +21,36 @@ type PriceLine struct {
 	VAT   string  `json:"vat"`  // contained in price
 	Cost  *string `json:"cost"` // what the provider takes, with the tax that price contains; null where only the price is known
 	Draft *string `json:"draft"`
+
+	Image *ImageLine `json:"image"` // of which line of images it is the price; null for other prices
+	Video *VideoLine `json:"video"` // of which line of video
+}
+
+// ImageLine is what a price of images is for, as PUT of an endpoint has it.
+type ImageLine struct {
+	Component  string  `json:"component" enum:"text_input,image_input,image_output,text_output"`
+	Unit       string  `json:"unit" enum:"tokens_1k,image,megapixel"`
+	Variant    *string `json:"variant"`
+	Resolution *string `json:"resolution"`
+	Basis      *string `json:"basis" enum:"supplier_rate,fixed"`
+}
+
+// VideoLine is what a price of video is for, as PUT of an endpoint has it.
+type VideoLine struct {
+	Resolution *string `json:"resolution"` // null: any
+	WithAudio  bool    `json:"with_audio"`
+}
+
+// priceLineOf is a price with what it is for.
+func priceLineOf(l *catalog.PriceLine) PriceLine {
+	out := PriceLine{Name: l.Name, Per: l.Per, USD: accountapi.OrNull(l.Price.Dollars)}
+	if x := l.Image; x != nil {
+		out.Image = &ImageLine{x.Component, x.Unit, accountapi.OrNull(x.Variant), accountapi.OrNull(x.Resolution), accountapi.OrNull(x.Basis)}
+	}
+	if x := l.Video; x != nil {
+		out.Video = &VideoLine{accountapi.OrNull(x.Resolution), x.WithAudio}
+	}
+	return out
 }
 
 // PricedEndpoint is an endpoint as the editor of prices shows it.
@@ -62,8 +93,9 @@ type listPrices struct {
 
 type priceOperations struct {
 	PriceEditor
-	log  AuditLog
-	week *week
+	log     AuditLog
+	week    *week
+	fetcher PriceFetcher
 }
 
 // PriceEditor changes prices in drafts. *edit.Editor is one.
@@ -127,8 +159,9 @@ func pricedOf(b *edit.Built, v *edit.EndpointView, sold edit.Sold) PricedEndpoin
 		costs[l.Name] = l.Price.String()
 	}
 	for _, l := range v.Pricing.Lines() {
-		out.Prices = append(out.Prices, PriceLine{Name: l.Name, Per: l.Per, USD: accountapi.OrNull(l.Price.Dollars), Price: l.Price.String(), VAT: b.Rate.VAT.Part(money.Nano(l.Price.Nano)).String(),
-			Cost: accountapi.OrNull(costs[l.Name])})
+		line := priceLineOf(&l)
+		line.Price, line.VAT, line.Cost = l.Price.String(), b.Rate.VAT.Part(money.Nano(l.Price.Nano)).String(), accountapi.OrNull(costs[l.Name])
+		out.Prices = append(out.Prices, line)
 	}
 	return out
 }
@@ -150,14 +183,16 @@ func (p *PricedEndpoint) draft(after *edit.Built, e *edit.Edit) {
 			}
 		}
 		if !found {
-			p.Prices = append(p.Prices, PriceLine{Name: l.Name, Per: l.Per, USD: accountapi.OrNull(l.Price.Dollars), Price: "0", VAT: "0", Draft: &text})
+			line := priceLineOf(&l)
+			line.Price, line.VAT, line.Draft = "0", "0", &text
+			p.Prices = append(p.Prices, line)
 		}
 	}
 }
 
 func priceRoutes(d Deps) []operation.Operation {
 	prices, _ := d.Editor.(PriceEditor)
-	o := priceOperations{prices, d.Audit, &week{sales: d.Sales}}
+	o := priceOperations{prices, d.Audit, &week{sales: d.Sales}, d.Fetch}
 	list := operation.Of(operation.Operation{
 		Method: "GET", Path: "/api/admin/prices", ID: "listAdminPrices", Access: operation.Operating, Tag: "administration",
 		Summary: "List endpoints with their prices in dollars and in rubles, margin and tax, and with those of the draft", Answer: "The endpoints by id",

@@ -110,12 +110,15 @@ func (o *offers) of(ctx context.Context, needed bool, inn string) ([]OpenInvoice
 	return found, nil
 }
 
-func bankStatementOf(s *invoice.Statement) BankStatement {
+func bankStatementOf(s *invoice.Statement, names map[string]string) BankStatement {
 	return BankStatement{
-		ID: s.ID, Name: accountapi.OrNull(s.Name), Actor: s.Actor, ImportedAt: s.At, Documents: s.Documents, Credited: s.Credited, Already: s.Already, Outgoing: s.Outgoing, Amount: s.Amount,
+		ID: s.ID, Name: accountapi.OrNull(s.Name), Actor: s.Actor, ActorName: accountapi.OrNull(names[actorID(s.Actor)]), ImportedAt: s.At, Documents: s.Documents, Credited: s.Credited, Already: s.Already, Outgoing: s.Outgoing, Amount: s.Amount,
 		Waiting: s.Waiting,
 	}
 }
+
+// importer is the id of who imported a statement.
+func importer(s *invoice.Statement) string { return actorID(s.Actor) }
 
 func (o invoiceOperations) statements(ctx context.Context, _ *operation.Call, in *accountapi.PageOf) (out accountapi.List[BankStatement], err error) {
 	m, err := accountapi.InvoicesOf(o.m)
@@ -126,13 +129,11 @@ func (o invoiceOperations) statements(ctx context.Context, _ *operation.Call, in
 	return accountapi.Paged(ctx, *in, func(ctx context.Context, after string, most int) ([]invoice.Statement, error) {
 		all, err := m.Statements(ctx, after, most)
 		if err == nil {
-			names, err = namesOf(ctx, o.log, all, func(s *invoice.Statement) string { return actorID(s.Actor) })
+			names, err = namesOf(ctx, o.log, all, importer)
 		}
 		return all, err
 	}, func(s *invoice.Statement) (BankStatement, string) {
-		row := bankStatementOf(s)
-		row.ActorName = accountapi.OrNull(names[actorID(s.Actor)])
-		return row, s.ID
+		return bankStatementOf(s, names), s.ID
 	})
 }
 
@@ -146,12 +147,11 @@ func (o invoiceOperations) oneStatement(ctx context.Context, c *operation.Call, 
 	if err != nil {
 		return out, err
 	}
-	names, err := o.log.NamesOf(ctx, []string{actorID(s.Actor)})
+	names, err := namesOf(ctx, o.log, []invoice.Statement{s}, importer)
 	if err != nil {
 		return out, err
 	}
-	out.Data = BankStatementWithLines{BankStatement: bankStatementOf(&s), Lines: make([]BankLine, len(lines))}
-	out.Data.ActorName = accountapi.OrNull(names[actorID(s.Actor)])
+	out.Data = BankStatementWithLines{BankStatement: bankStatementOf(&s, names), Lines: make([]BankLine, len(lines))}
 	offer := offers{m: m, at: c.At}
 	for i := range lines {
 		l := &lines[i]

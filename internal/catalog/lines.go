@@ -12,6 +12,8 @@ type PriceLine struct {
 	Name  string // the name in a declaration, with what limits it: "prompt", "prompt above 200000", "video 720p with sound"
 	Per   string // the unit that is priced: "1000 tokens"
 	Price money.Price
+	Image *ImagePrice // its line, where the price is of images by size or quality
+	Video *VideoRule  // its line, where the price is of video
 }
 
 // Lines are all prices of p that are set, the main ones first.
@@ -19,25 +21,31 @@ func (p *Pricing) Lines() []PriceLine {
 	out := p.Base.lines("")
 	add := func(name, per string, price money.Price) {
 		if price.Set {
-			out = append(out, PriceLine{name, per, price})
+			out = append(out, PriceLine{Name: name, Per: per, Price: price})
 		}
 	}
 	for i, kind := range NamedRates() {
 		add(kind.Name, kind.Per, *p.Rates.Each()[i])
 	}
-	for _, x := range p.Images {
+	for i := range p.Images {
+		x := &p.Images[i]
 		per := x.Unit
 		if per == UnitTokens {
 			per = perTokens
 		}
-		add(spaced(x.Component, x.Variant, x.Resolution), per, x.Price)
+		if x.Price.Set {
+			out = append(out, PriceLine{Name: spaced(x.Component, x.Variant, x.Resolution), Per: per, Price: x.Price, Image: x})
+		}
 	}
-	for _, r := range p.Video {
+	for i := range p.Video {
+		r := &p.Video[i]
 		audio := "without sound"
 		if r.WithAudio {
 			audio = "with sound"
 		}
-		add(spaced("video", r.Resolution, audio), "second", r.PerSecond)
+		if r.PerSecond.Set {
+			out = append(out, PriceLine{Name: spaced("video", r.Resolution, audio), Per: "second", Price: r.PerSecond, Video: r})
+		}
 	}
 	for i := range p.Thresholds {
 		out = append(out, p.Thresholds[i].Prices.lines(" above "+strconv.FormatInt(p.Thresholds[i].Above, 10))...)
@@ -64,7 +72,7 @@ func (p *Prices) lines(limit string) []PriceLine {
 		case !kind.Tokens:
 			per = strings.TrimPrefix(kind.Name, "web_")
 		}
-		out = append(out, PriceLine{kind.Name + limit, per, price})
+		out = append(out, PriceLine{Name: kind.Name + limit, Per: per, Price: price})
 	}
 	return out
 }

@@ -15,6 +15,7 @@ const (
 	MarkCheck  = "check"  // the last check of the books that somebody asked for
 	MarkPrices = "prices" // when the public price lists were fetched last by themselves, and what became of them
 	MarkAlert  = "alert"  // which node looks for alerts, and until when
+	MarkFetch  = "fetch"  // who fetches the public price lists, and how far it is
 )
 
 // Mark returns what a ledger is marked with, "" when it has no such mark.

@@ -9,6 +9,8 @@ const line = (name: string, usd: string | null): Line => ({
   vat: '0',
   cost: null,
   draft: null,
+  image: null,
+  video: null,
 })
 
 test('the name of a price says what limits it', () => {
@@ -52,4 +54,24 @@ test('a margin above 50 % is asked about', () => {
     false,
     false,
   ])
+})
+
+test('prices of images and of video go back with what they are for', () => {
+  const image: Line['image'] = {
+    component: 'image_output',
+    unit: 'image',
+    variant: 'high',
+    resolution: null,
+    basis: null,
+  }
+  const video: Line['video'] = { resolution: '720p', with_audio: false }
+  expect(
+    pricesBody([
+      { line: { ...line('image_output high', '0.04'), per: 'image', image }, value: '0.05' },
+      { line: { ...line('video 720p without sound', null), per: 'second', video }, value: '9' },
+    ]),
+  ).toEqual({
+    images: [{ component: 'image_output', unit: 'image', variant: 'high', price_usd: '0.05' }],
+    video: [{ resolution: '720p', with_audio: false, per_second: '9' }],
+  })
 })

@@ -112,9 +112,12 @@ func (e *Editor) Taken(d *Draft, i *Import, changes []ListChange) map[string]boo
 
 // Take says which changes of the last import a draft takes.
 type Take struct {
-	Offers []string // nil: all of the next two
-	Kind   string   // "": all kinds
-	Search string   // only offers whose id or model contains this
+	Offers   []string // nil: all of the next ones
+	Kind     string   // "": all kinds
+	Search   string   // only offers whose id or model contains this
+	Provider string   // only offers of it; "": of all
+	Vendor   string   // only models of it
+	Model    string   // only offers of it
 }
 
 // Chooses reports whether a change is taken.
@@ -122,7 +125,8 @@ func (t *Take) Chooses(c *ListChange) bool {
 	if t.Offers != nil {
 		return slices.Contains(t.Offers, c.Offer)
 	}
-	return (t.Kind == "" || t.Kind == c.Kind) && (Matches(c.Offer, t.Search) || Matches(c.Model, t.Search))
+	vendor, _, _ := strings.Cut(c.Model, "/")
+	return (t.Kind == "" || t.Kind == c.Kind) && (t.Provider == "" || t.Provider == c.Provider) && (t.Vendor == "" || t.Vendor == vendor) && (t.Model == "" || t.Model == c.Model) && (Matches(c.Offer, t.Search) || Matches(c.Model, t.Search))
 }
 
 // TakeImport takes changes of the last import into the draft of that version, 0 where there is none.

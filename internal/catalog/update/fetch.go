@@ -83,7 +83,11 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 	}
 	memory := u.remembered()
 	never, stale := sources{}, sources{} // lists that have failed, by the source that they are of
-	for _, l := range u.cfg.Lists.all(&u.book) {
+	failed, all := 0, u.cfg.Lists.all(&u.book)
+	for i, l := range all {
+		if u.cfg.Progress != nil {
+			u.cfg.Progress(i, len(all))
+		}
 		old := memory[l.path]
 		if _, err := os.Stat(filepath.Join(u.lists(), l.path)); err != nil || old.url != l.url {
 			old = known{url: l.url}
@@ -94,6 +98,7 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 		now, fresh, err := u.one(ctx, l, old)
 		switch {
 		case err != nil && old.at.IsZero():
+			failed++
 			never.add(l, fmt.Sprintf("%s: %v", l.url, err))
 		case err != nil:
 			stale.add(l, fmt.Sprintf("%s is of %s: %v", l.path, old.at.Format(time.DateOnly), err))
@@ -107,9 +112,10 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 	if err := u.remember(memory); err != nil {
 		return notes, err
 	}
-	notes = append(stale.lines(), notes...)
-	if len(never) > 0 {
-		return notes, fault.Newf(fault.Invalid, "update.Fetch", "Not all lists could be fetched, and there are no earlier ones: %s", strings.Join(never.lines(), "; "))
+	notes = slices.Concat(never.lines(), stale.lines(), notes)
+	if failed > 0 {
+		return notes, fault.Newf(fault.Invalid, "update.Fetch", "%d of %d lists could not be fetched, and there are no earlier ones of them: %s", failed, len(all), strings.Join(never.lines(), "; ")).
+			Coded("lists_missing", "n", failed, "of", len(all))
 	}
 	return notes, nil
 }

@@ -32,9 +32,10 @@ type Config struct {
 	MaxBytes   int64         `constant:"max_bytes" as:"size"` // of one list
 	Lists      `yaml:",inline"`
 
-	Store Store // where published lists are kept; nil: none is
-	Now   func() time.Time
-	Dial  func(ctx context.Context, network, address string) (net.Conn, error) // nil: directly
+	Store    Store // where published lists are kept; nil: none is
+	Now      func() time.Time
+	Progress func(done, of int)                                                   // called before each list is fetched; nil: not
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil: directly
 }
 
 // Who publishes new prices.

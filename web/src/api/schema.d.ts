@@ -3749,6 +3749,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/prices/import/fetch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Fetch the public price lists now
+         * @description As `weir catalog update`: nothing takes effect. It takes up to two minutes; `fetching` of the import says how far it is. One runs at a time, on whatever node.
+         */
+        post: operations["fetchPriceImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/catalog": {
         parameters: {
             query?: never;
@@ -8400,6 +8420,8 @@ export interface components {
             /** @description From a statement of the bank */
             imported: boolean;
             actor: string;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
         };
         AsideDismissal: {
             /** @description For the audit log */
@@ -9451,6 +9473,17 @@ export interface components {
             email: string | null;
             /** Format: date-time */
             created_at: string;
+        };
+        /** @description What a price of images is for, as PUT of an endpoint has it. */
+        ImageLine: {
+            /** @enum {string} */
+            component: "text_input" | "image_input" | "image_output" | "text_output";
+            /** @enum {string} */
+            unit: "tokens_1k" | "image" | "megapixel";
+            variant: string | null;
+            resolution: string | null;
+            /** @enum {string|null} */
+            basis: "supplier_rate" | "fixed" | null;
         };
         /** @description What became of the files of another gateway. */
         Import: {
@@ -11291,6 +11324,27 @@ export interface components {
             /** @description Endpoints for which the difference cannot be computed: other units than tokens change */
             unknown: string[];
         };
+        /** @description Why lists could not be used. */
+        PriceFailure: {
+            code: string | null;
+            message: string;
+        };
+        /** @description What became of a fetch. */
+        PriceFetched: {
+            /** @description What happened to the lists, one line each */
+            notes: string[];
+            /** @description Why there is no new import; null: there is one */
+            error: components["schemas"]["PriceFailure"] | null;
+        };
+        /** @description A fetch of the public price lists that runs. */
+        PriceFetching: {
+            /** Format: date-time */
+            began_at: string;
+            /** @description Lists */
+            done: number;
+            /** @description 0 before the first one */
+            of: number;
+        };
         /** @description The list that was made last of the public price lists. It is not in use. */
         PriceImport: {
             /** Format: date-time */
@@ -11312,6 +11366,8 @@ export interface components {
         PriceImports: {
             /** @description Null: the public lists were not fetched yet */
             import: components["schemas"]["PriceImport"] | null;
+            /** @description Null: they are not being fetched */
+            fetching: components["schemas"]["PriceFetching"] | null;
             /** @description By kind */
             data: components["schemas"]["ImportChange"][];
             /** @description Value of skip for the next page */
@@ -11331,6 +11387,10 @@ export interface components {
             /** @description What the provider takes, with the tax that price contains; null where only the price is known */
             cost: string | null;
             draft: string | null;
+            /** @description Of which line of images it is the price; null for other prices */
+            image: components["schemas"]["ImageLine"] | null;
+            /** @description Of which line of video */
+            video: components["schemas"]["VideoLine"] | null;
         };
         /** @description A draft that was published, or that will be. */
         PricePublication: {
@@ -12468,6 +12528,12 @@ export interface components {
             kind?: "new" | "raised" | "lowered" | "gone" | "limits" | null;
             /** @description Only offers whose id or model contains this */
             q?: string | null;
+            /** @description Only offers of the provider of this id */
+            provider?: string | null;
+            /** @description Only models of this vendor */
+            vendor?: string | null;
+            /** @description Only offers of this model */
+            model?: string | null;
             /** @description Of the draft; without it, there is none */
             version?: number;
         };
@@ -12821,6 +12887,12 @@ export interface components {
         VerifyAuditInput: {
             /** @description That an earlier check gave: the log must still have that row */
             mark?: string | null;
+        };
+        /** @description What a price of video is for, as PUT of an endpoint has it. */
+        VideoLine: {
+            /** @description Null: any */
+            resolution: string | null;
+            with_audio: boolean;
         };
         /** @description A page with filters, under a name: its address is /page?query. */
         View: {
@@ -23555,6 +23627,38 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["DraftOfPrices"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    fetchPriceImport: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What happened to each list */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceFetched"];
                 };
             };
             400: components["responses"]["Error"];

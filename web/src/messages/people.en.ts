@@ -107,7 +107,8 @@ const messages = {
   call: 'Id of the call',
   reason: 'Reason, shown in the statement',
   reference: 'Reference',
-  referenceHelp: 'Number of a ticket or letter. The same reference moves money once.',
+  referenceHelp:
+    'Number of a ticket or letter; without one, it is made up. The same reference moves money once.',
   below: 'Take more than is available',
   effect:
     'The balance goes from {before} to {after}. It cannot be edited afterwards; the opposite adjustment undoes it.',

@@ -141,6 +141,7 @@ const messages = {
   rateMeant: 'Set it all the same',
   rateSet: 'From the next call on',
   model: 'Model',
+  setHere: 'not known: the price is in rubles',
   youPay: 'You pay',
   inPrice: 'In ₽ / 1M',
   outPrice: 'Out ₽ / 1M',

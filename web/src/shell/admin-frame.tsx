@@ -11,6 +11,8 @@ interface Place {
   readonly to: string
   readonly label: keyof Areas['admin'] & string
   readonly icon: IconName
+  /** Pages that belong to it, and lie elsewhere. */
+  readonly beside?: readonly string[]
 }
 
 /** The places of the console, in groups. A place without a page is not shown. */
@@ -41,7 +43,12 @@ const groups: readonly {
     places: [
       { to: '/admin/people', label: 'people', icon: 'people' },
       { to: '/admin/payments', label: 'payments', icon: 'wallet' },
-      { to: '/admin/invoices', label: 'invoices', icon: 'book' },
+      {
+        to: '/admin/invoices',
+        label: 'invoices',
+        icon: 'book',
+        beside: ['/admin/statements', '/admin/acts'],
+      },
       { to: '/admin/sales', label: 'sales', icon: 'chart' },
       { to: '/admin/ledger', label: 'ledger', icon: 'file' },
       { to: '/admin/reconciliation', label: 'reconciliation', icon: 'check' },
@@ -81,7 +88,7 @@ export function AdminFrame() {
                 <div key={g.label ?? i} className="flex flex-none flex-col gap-px">
                   {g.label && <p className="px-2.5 pt-3 pb-1 text-label text-ink3">{t(g.label)}</p>}
                   {there.map((p) => (
-                    <SideLink key={p.to} to={p.to} icon={p.icon} exact={p.to === '/admin'}>
+                    <SideLink key={p.to} to={p.to} icon={p.icon} beside={p.beside} exact={p.to === '/admin'}>
                       {t(p.label)}
                     </SideLink>
                   ))}

@@ -42,10 +42,10 @@ export const phone: readonly Place[] = [
   { to: '/calls', label: 'calls', icon: 'list' },
   { to: '/money', label: 'money', icon: 'wallet' },
 ]
-export const isAt = (p: Pick<Place, 'to' | 'under'>, path: string) => {
-  const base = p.under ?? p.to
-  return path === base || path.startsWith(base + '/')
-}
+export const isAt = (
+  p: Pick<Place, 'to' | 'under'> & { beside?: readonly string[] | undefined },
+  path: string,
+) => [p.under ?? p.to, ...(p.beside ?? [])].some((base) => path === base || path.startsWith(base + '/'))
 /** One or two letters for a person */
 export function initials(name: string): string {
   return (

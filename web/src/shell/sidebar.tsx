@@ -44,19 +44,21 @@ export function SideLink({
   to,
   icon,
   under,
+  beside,
   exact = false,
   children,
 }: {
   to: string
   icon: IconName
   under?: string
+  beside?: readonly string[] | undefined
   /** Current on its own page alone, not on those below it. */
   exact?: boolean
   children: ReactNode
 }) {
   const path = useRouterState({ select: (s) => s.location.pathname })
   if (!hasPage(to) && !to.startsWith('/docs')) return null
-  const here = exact ? path === to : isAt({ to, under }, path)
+  const here = exact ? path === to : isAt({ to, under, beside }, path)
   return (
     <Link to={to} aria-current={here ? 'page' : undefined} className={look}>
       <Icon name={icon} />

@@ -14,6 +14,12 @@ import { refresh, type Person } from './person-data'
 
 type How = 'add' | 'take' | 'refund'
 
+/** A reference for a correction that has no ticket or letter. */
+function made() {
+  const bytes = crypto.getRandomValues(new Uint8Array(6))
+  return `console-${[...bytes].map((b) => b.toString(16).padStart(2, '0')).join('')}`
+}
+
 export interface Refund {
   readonly call: string
   readonly reference?: string | undefined
@@ -28,6 +34,7 @@ export function Adjust({ p, of, onClose }: { p: Person; of?: Refund | undefined;
   const [generation, setGeneration] = useState(call)
   const [reason, setReason] = useState('')
   const [reference, setReference] = useState(of?.reference ?? '')
+  const [own] = useState(made) // of this window: sent again, it moves money once, too
   const [below, setBelow] = useState(false)
   const [tried, setTried] = useState(false)
   const amount = decimal(typed.replace(',', '.').replace(/\s/g, ''))
@@ -38,7 +45,7 @@ export function Adjust({ p, of, onClose }: { p: Person; of?: Refund | undefined;
   const move = useAction(async () => {
     setTried(true)
     if (how === 'refund' ? typed.trim() !== '' && !good : !good) return
-    const shared = { reason, reference }
+    const shared = { reason, reference: reference.trim() || own }
     const { data } =
       how === 'refund'
         ? await post('/api/admin/refunds', {
@@ -119,7 +126,7 @@ export function Adjust({ p, of, onClose }: { p: Person; of?: Refund | undefined;
             autoComplete="off"
           />
         </Field>
-        <Field label={t('reference')} help={t('referenceHelp')} error={move.at('reference')}>
+        <Field label={t('reference')} optional help={t('referenceHelp')} error={move.at('reference')}>
           <Input
             value={reference}
             onChange={(e) => setReference(e.target.value)}

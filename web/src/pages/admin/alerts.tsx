@@ -68,7 +68,9 @@ function Trouble({ reason, words }: { reason: Channel['reason']; words: string |
   const t = useT('adminalerts')
   return (
     <>
-      {reason && t(`reason_${reason}`)} {words && <span translate="no">{words}</span>}
+      {reason && t(`reason_${reason}`)}
+      {reason && words && ' '}
+      {words && <span translate="no">{words}</span>}
     </>
   )
 }
@@ -221,8 +223,9 @@ function Tested({ id, a }: { id: string; a: Answer }) {
   if (a.arrived) return <Notice tone="good">{t('arrived', { id })}</Notice>
   return (
     <Notice tone="bad">
-      {t('notArrived', { id })} <Trouble reason={a.reason} words={a.words} /> {a.failed && t('refused')}{' '}
-      {a.address && t('moved')}
+      {t('notArrived', { id })} <Trouble reason={a.reason} words={a.words} />
+      {a.failed && ` ${t('refused')}`}
+      {a.address && ` ${t('moved')}`}
     </Notice>
   )
 }

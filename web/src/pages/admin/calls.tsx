@@ -136,6 +136,9 @@ export default function Calls() {
   )
 }
 
+/** The first id in what was copied from a complaint, whatever is around it. */
+const idIn = (text: string) => /\b(?:gen-|req_|vj_)[\w-]+/.exec(text)?.[0]
+
 /** Any id that a complaint may name. */
 function FindCall() {
   const t = useT('admincalls')
@@ -143,10 +146,9 @@ function FindCall() {
   const [text, setText] = useState('')
   const [wrong, setWrong] = useState(false)
   const open = (typed: string) => {
-    const id = typed.trim()
-    const known = /^(gen-|req_|vj_)[\w-]+$/.test(id)
-    setWrong(!known && id !== '')
-    if (known) go(`/admin/calls/${encodeURIComponent(id)}`)
+    const id = idIn(typed)
+    setWrong(id === undefined && typed.trim() !== '')
+    if (id) go(`/admin/calls/${encodeURIComponent(id)}`)
   }
   return (
     <form
@@ -168,7 +170,7 @@ function FindCall() {
           }}
           onPaste={(e) => {
             const pasted = e.clipboardData.getData('text')
-            if (/^\s*(gen-|req_|vj_)\S+\s*$/.test(pasted)) {
+            if (idIn(pasted)) {
               e.preventDefault()
               open(pasted)
             }
@@ -176,7 +178,7 @@ function FindCall() {
           placeholder={t('findHint')}
           autoComplete="off"
           spellCheck={false}
-          maxLength={128}
+          maxLength={2000}
         />
       </Field>
     </form>

@@ -225,7 +225,7 @@ function Causes({ a }: { a: Activity }) {
             key: 'reached',
             head: c('reached'),
             align: 'end',
-            cell: (r) => <span className={r.reached > 0 ? 'text-bad-ink' : ''}>{integer(r.reached)}</span>,
+            cell: (r) => <span className={r.reached > 0 ? 'text-bad' : ''}>{integer(r.reached)}</span>,
           },
           { key: 'first', head: c('firstAt'), from: 'lg', cell: (r) => <When at={r.first_at} /> },
           { key: 'last', head: c('lastAt'), cell: (r) => <When at={r.last_at} /> },
@@ -273,7 +273,7 @@ function Moves({ a }: { a: Activity }) {
   const t = useT('endpoints')
   const to = (m: Move) =>
     m.endpoint === null ? (
-      <span className="text-bad-ink">{t('moveNowhere')}</span>
+      <span className="text-bad">{t('moveNowhere')}</span>
     ) : (
       <Link to={endpointPage(m.endpoint)} className="text-ink">
         <span translate="no" className="break-all">

@@ -71,7 +71,7 @@ export default function Errors() {
               key: 'reached',
               head: t('reached'),
               align: 'end',
-              cell: (r) => <span className={r.reached > 0 ? 'text-bad-ink' : ''}>{integer(r.reached)}</span>,
+              cell: (r) => <span className={r.reached > 0 ? 'text-bad' : ''}>{integer(r.reached)}</span>,
             },
             { key: 'first', head: t('firstAt'), from: 'lg', cell: (r) => <When at={r.first_at} /> },
             { key: 'last', head: t('lastAt'), cell: (r) => <When at={r.last_at} /> },

@@ -6,11 +6,11 @@ import { useAction } from '../../api/action'
 import { post, remove } from '../../api/client'
 import { getAnyInvoice, listAllInvoices } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
-import { compare, decimal, money, plain, subtract, ZERO } from '../../format'
+import { compare, date as dayOf, decimal, money, plain, subtract, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
-import { Field, Input } from '../../ui/field'
+import { Checkbox, Field, Input } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
@@ -28,7 +28,7 @@ export default function InvoicePage() {
   const { id } = useParams({ strict: false }) as { id: string }
   const administrator = useMe()?.user?.role === 'administrator'
   const q = useQuery(getAnyInvoice({ path: { id } }))
-  const [doing, setDoing] = useState<'paid' | 'cancel' | null>(null)
+  const [doing, setDoing] = useState<'paid' | 'back' | 'cancel' | null>(null)
   const i = q.data?.data
   if (i?.id !== id)
     return (
@@ -52,6 +52,9 @@ export default function InvoicePage() {
         <Pdf href={`/api/admin/invoices/${i.id}/pdf`} of={i.number} />
         {administrator && i.state === 'open' && i.received === '0' && (
           <Button onClick={() => setDoing('cancel')}>{t('cancelInvoice')}</Button>
+        )}
+        {administrator && compare(decimal(i.credited) ?? ZERO, ZERO) > 0 && (
+          <Button onClick={() => setDoing('back')}>{t('payBack')}</Button>
         )}
         {administrator && i.state !== 'cancelled' && (
           <Button look="main" onClick={() => setDoing('paid')}>
@@ -88,10 +91,15 @@ export default function InvoicePage() {
             rowKey={(x) => x.reference}
             empty={<Empty icon="wallet" title={t('nothingArrived')} />}
             columns={[
-              { key: 'date', head: t('date'), cell: (x) => x.date },
+              { key: 'date', head: t('date'), cell: (x) => dayOf(x.date) },
               { key: 'number', head: t('document'), cell: (x) => <span translate="no">{x.number}</span> },
               { key: 'what', head: t('purpose'), from: 'md', cell: (x) => <Purpose x={x} /> },
-              { key: 'by', head: t('by'), from: 'lg', cell: (x) => <span translate="no">{x.actor}</span> },
+              {
+                key: 'by',
+                head: t('by'),
+                from: 'lg',
+                cell: (x) => <span translate="no">{x.actor_name ?? x.actor}</span>,
+              },
               {
                 key: 'amount',
                 head: t('amountRubles'),
@@ -103,7 +111,7 @@ export default function InvoicePage() {
               <div className="flex flex-col gap-0.5 py-1">
                 <span className="flex gap-2">
                   <span className="flex-1">
-                    {x.date} · <span translate="no">{x.number}</span>
+                    {dayOf(x.date)} · <span translate="no">{x.number}</span>
                   </span>
                   <Money value={x.amount} exact />
                 </span>
@@ -114,6 +122,7 @@ export default function InvoicePage() {
         </Panel>
       </div>
       {doing === 'paid' && <Paid i={i} onClose={close} />}
+      {doing === 'back' && <PaidBack i={i} onClose={close} />}
       {doing === 'cancel' && <CancelIt i={i} onClose={close} />}
     </Page>
   )
@@ -126,6 +135,100 @@ function Purpose({ x }: { x: Transfer }) {
       <span translate="no">{x.purpose}</span>
       <span className="block text-small text-ink3">{t(x.imported ? 'imported' : 'byHand')}</span>
     </span>
+  )
+}
+
+/** Takes from the wallet what was paid back: says what is left, before. */
+function PaidBack({ i, onClose }: { i: Invoice; onClose: () => void }) {
+  const t = useT('adminbank')
+  const c = useT('common')
+  const form = useId()
+  const credited = decimal(i.credited) ?? ZERO
+  const [typed, setTyped] = useState('')
+  const [reference, setReference] = useState('')
+  const [date, setDate] = useState(new Date().toISOString().slice(0, 10))
+  const [reason, setReason] = useState('')
+  const [below, setBelow] = useState(false)
+  const amount = decimal(typed.replace(',', '.').replace(/\s/g, ''))
+  const good = amount !== null && amount.digits > 0n
+  const pay = useAction(async () => {
+    if (!good) return
+    const { data } = await post('/api/admin/invoices/{id}/refund', {
+      path: { id: i.id },
+      body: {
+        amount: plain(amount),
+        reference: reference.trim(),
+        date,
+        ...(reason.trim() ? { reason: reason.trim() } : {}),
+        ...(below ? { below_zero: true } : {}),
+      },
+    })
+    await refresh()
+    toast(data.repeated ? t('paidBackBefore') : t('paidBackNow', { amount: exact(plain(amount)) }))
+    onClose()
+  })
+  const shown = good ? exact(plain(amount)) : '…'
+  const error = pay.except('amount', 'reference', 'date', 'reason')
+  return (
+    <Dialog
+      open
+      onOpenChange={(o) => !o && onClose()}
+      title={t('payBackTitle', { number: i.number })}
+      footer={
+        <>
+          <Button onClick={onClose}>{c('cancel')}</Button>
+          <Button look="bad" type="submit" form={form} busy={pay.busy} disabled={!good}>
+            {t('payBackDo', { amount: shown })}
+          </Button>
+        </>
+      }
+    >
+      <form id={form} noValidate onSubmit={pay.submit} className="flex flex-col gap-4 pt-1">
+        <Field label={t('paidBackAmount')} error={pay.at('amount')}>
+          <Input
+            value={typed}
+            onChange={(e) => setTyped(e.target.value)}
+            inputMode="decimal"
+            autoComplete="off"
+            unit="₽"
+          />
+        </Field>
+        <Field label={t('reference')} help={t('backReferenceHelp')} error={pay.at('reference')}>
+          <Input
+            value={reference}
+            onChange={(e) => setReference(e.target.value)}
+            maxLength={40}
+            autoComplete="off"
+          />
+        </Field>
+        <Field label={t('documentDate')} error={pay.at('date')}>
+          <Input type="date" value={date} onChange={(e) => setDate(e.target.value)} />
+        </Field>
+        <Field label={t('payBackReason')} optional error={pay.at('reason')}>
+          <Input
+            value={reason}
+            onChange={(e) => setReason(e.target.value)}
+            maxLength={300}
+            autoComplete="off"
+          />
+        </Field>
+        <p role="status" className="rounded-control bg-sunken px-3 py-2.5 text-small text-ink2">
+          {t('payBackEffect', {
+            amount: shown,
+            buyer: i.buyer.name,
+            left: exact(plain(good ? subtract(credited, amount) : credited)),
+          })}
+        </p>
+        {error !== null && (
+          <>
+            <ErrorBox error={error} />
+            <Checkbox checked={below} onChange={setBelow}>
+              {t('belowZero')}
+            </Checkbox>
+          </>
+        )}
+      </form>
+    </Dialog>
   )
 }
 

@@ -1,5 +1,5 @@
 /** What the parts of the page of prices share. */
-import type { Reply } from '../../api/client'
+import type { Body, Reply } from '../../api/client'
 import {
   getAdminCatalog,
   getPriceDraft,
@@ -83,6 +83,14 @@ interface Group {
 type Threshold = Group & { above: number }
 type Day = 'mon' | 'tue' | 'wed' | 'thu' | 'fri' | 'sat' | 'sun'
 type Hours = Group & { from: string; to: string; zone: string; days?: Day[] }
+type EndpointBody = NonNullable<Body<'/api/admin/prices/draft/{id}', 'patch'>>
+export type ImageLine = NonNullable<EndpointBody['images']>[number]
+export type VideoLine = NonNullable<EndpointBody['video']>[number]
+/** What is given of a line, as the API takes it. */
+export const given = <T extends object>(line: T) =>
+  Object.fromEntries(Object.entries(line).filter(([, v]) => v !== null)) as {
+    [K in keyof T]: NonNullable<T[K]>
+  }
 /** Prices as the API takes them: those without a limit, and a list for each kind of limit. */
 export function pricesBody(lines: readonly { line: Line; value: string }[]) {
   const base: Group = {}
@@ -93,7 +101,18 @@ export function pricesBody(lines: readonly { line: Line; value: string }[]) {
     map.set(key, found)
     return found
   }
+  const images: ImageLine[] = []
+  const video: VideoLine[] = []
   for (const { line, value } of lines) {
+    if (line.image) {
+      images.push({ ...given(line.image), ...(line.usd === null ? { price: value } : { price_usd: value }) })
+      continue
+    }
+    if (line.video) {
+      const per = line.usd === null ? { per_second: value } : { per_second_usd: value }
+      video.push({ ...given(line.video), ...per })
+      continue
+    }
     const limit = limitOf(line.name)
     if (!limit) continue
     const h = limit.hours
@@ -115,5 +134,7 @@ export function pricesBody(lines: readonly { line: Line; value: string }[]) {
     ...base,
     ...(thresholds.size > 0 ? { thresholds: [...thresholds.values()] } : {}),
     ...(hours.size > 0 ? { hours: [...hours.values()] } : {}),
+    ...(images.length > 0 ? { images } : {}),
+    ...(video.length > 0 ? { video } : {}),
   }
 }

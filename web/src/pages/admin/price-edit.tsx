@@ -15,11 +15,13 @@ import {
   percents,
   pricesBody,
   renewPrices,
+  type ImageLine,
   type Line,
   type Row,
+  type VideoLine,
 } from './price-data'
 import { amount } from './provider-data'
-import { LineName, Per } from './price-row'
+import { Per, PriceName } from './price-row'
 
 type Given = { readonly [name: string]: string | undefined }
 interface Limited {
@@ -28,6 +30,10 @@ interface Limited {
   readonly prices?: Given
   readonly price_usd?: Given
 }
+const listed = (list: string, price: string, at: number) => [
+  `${list}.${at}.${price}`,
+  `${list}.${at}.${price}_usd`,
+]
 /** The draft's own fields of the row. */
 const set = (row: Row) =>
   (row.drafted?.set ?? {}) as {
@@ -36,9 +42,28 @@ const set = (row: Row) =>
     price_usd?: Given
     thresholds?: readonly Limited[]
     hours?: readonly Limited[]
+    images?: readonly ImageLine[]
+    video?: readonly VideoLine[]
   }
 
-function start(row: Row, l: Line) {
+/** Whether a line of the draft is for the same as that of a price. */
+const alike = (a: object, b: object) =>
+  (Object.keys(b) as (keyof typeof b)[]).every((k) => (a[k] ?? null) === (b[k] ?? null))
+
+const text = (price: string | number | null | undefined) => (price == null ? undefined : String(price))
+
+/** The draft's own price of a line; undefined where it has none. */
+function drafted(row: Row, l: Line) {
+  if (l.image) {
+    const image = l.image
+    const found = set(row).images?.find((x) => alike(x, image))
+    return text(l.usd === null ? found?.price : found?.price_usd)
+  }
+  if (l.video) {
+    const video = l.video
+    const found = set(row).video?.find((x) => alike(x, video))
+    return text(l.usd === null ? found?.per_second : found?.per_second_usd)
+  }
   const limit = limitOf(l.name)
   const of =
     limit?.above != null
@@ -46,11 +71,9 @@ function start(row: Row, l: Line) {
       : limit?.hours
         ? set(row).hours?.find((x) => x.from === limit.hours?.from)
         : set(row)
-  return (l.usd === null ? of?.prices : of?.price_usd)?.[limit?.name ?? l.name] ?? l.usd ?? l.draft ?? l.price
+  return (l.usd === null ? of?.prices : of?.price_usd)?.[limit?.name ?? l.name]
 }
-
-/** Prices that are limited by something else than tokens and hours, such as the size of an image, are changed with the command. */
-const known = (l: Line) => limitOf(l.name) !== null
+const start = (row: Row, l: Line) => drafted(row, l) ?? l.usd ?? l.draft ?? l.price
 
 export function EditPrices({ row, version, onClose }: { row: Row; version: number; onClose: () => void }) {
   const t = useT('adminprices')
@@ -60,9 +83,7 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
   const [margin, setMargin] = useState(first)
   const [typed, setTyped] = useState<Given>({})
   const path = { id: row.id }
-  // The database's prices take the place of the whole list: one that has limits is changed by its margin here.
-  const whole = row.prices.every(known) || row.list.startsWith('database-')
-  const lines = whole ? row.prices.filter(known) : []
+  const lines = row.prices // all of them: the database's prices take the place of the whole list
   const value = (l: Line) => typed[l.name] ?? start(row, l)
   const changed = lines.some((l) => value(l) !== start(row, l))
   const save = useAction(async () => {
@@ -83,7 +104,11 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
     await renewPrices()
     onClose()
   })
-  const fields = (l: Line) => [`prices.${l.name}`, `price_usd.${l.name}`]
+  const fields = (l: Line) => {
+    if (l.image) return listed('images', 'price', lines.filter((x) => x.image).indexOf(l))
+    if (l.video) return listed('video', 'per_second', lines.filter((x) => x.video).indexOf(l))
+    return [`prices.${l.name}`, `price_usd.${l.name}`]
+  }
   const error = save.except('margin', ...lines.flatMap(fields)) ?? leave.error
   const inDollars = row.prices.some((l) => l.usd !== null)
   return (
@@ -131,7 +156,7 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
             key={l.name}
             label={
               <>
-                <LineName line={l} />, {l.usd === null ? '₽' : '$'} /{' '}
+                <PriceName name={l.name} />, {l.usd === null ? '₽' : '$'} /{' '}
                 {l.per !== '1000 tokens' ? <Per per={l.per} /> : t(l.usd === null ? 'thousand' : 'million')}
               </>
             }
@@ -145,7 +170,6 @@ export function EditPrices({ row, version, onClose }: { row: Row; version: numbe
             />
           </Field>
         ))}
-        {lines.length < row.prices.length && <p className="text-small text-ink3">{t('limited')}</p>}
         {error !== null && <ErrorBox error={error} />}
       </form>
     </Dialog>

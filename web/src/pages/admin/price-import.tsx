@@ -2,18 +2,20 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
-import { get, post } from '../../api/client'
+import { get, post, type Reply } from '../../api/client'
 import { getPriceImport } from '../../api/operations'
+import { renew } from '../../api/query'
 import { compare, date, decimal, money, tokens } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Segmented } from '../../ui/controls'
-import { Empty } from '../../ui/feedback'
+import { Empty, ErrorBox, Notice } from '../../ui/feedback'
 import { Tag } from '../../ui/marks'
 import { Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast, toastError } from '../../ui/toast'
 import { When } from '../../ui/values'
+import { PriceName } from './price-row'
 import { renewPrices, whoOf, type Imported, type ImportChange } from './price-data'
 
 type Kind = ImportChange['kind']
@@ -23,6 +25,12 @@ export function Imports({ may, version }: { may: boolean; version: number }) {
   const t = useT('adminprices')
   const [kind, setKind] = useState<Kind | 'all'>('all')
   const [open, setOpen] = useState(false)
+  const [fetched, setFetched] = useState<Fetched | null>(null)
+  const fetching = useAction(async () => {
+    setFetched(null)
+    setFetched(await post('/api/admin/prices/import/fetch'))
+    await renew(getPriceImport)
+  })
   const q = useInfiniteQuery({
     queryKey: getPriceImport.key(kind),
     queryFn: ({ signal, pageParam }) =>
@@ -32,7 +40,10 @@ export function Imports({ may, version }: { may: boolean; version: number }) {
       }),
     initialPageParam: undefined as number | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
+    refetchInterval: (query) => (fetching.busy || query.state.data?.pages[0]?.fetching ? 1500 : false),
   })
+  const first = q.data?.pages[0]
+  const runs = first?.fetching
   const take = useAction(
     async (what: { offers?: string[]; kind?: Kind }) => {
       await post('/api/admin/prices/import', { body: { ...what, version } })
@@ -41,7 +52,6 @@ export function Imports({ may, version }: { may: boolean; version: number }) {
     },
     { failed: toastError },
   )
-  const first = q.data?.pages[0]
   if (!first) return null
   const made = first.import
   const all = made?.counts.reduce((n, c) => n + c.count, 0) ?? 0
@@ -66,13 +76,29 @@ export function Imports({ may, version }: { may: boolean; version: number }) {
       title={t('imports')}
       note={made && <Made made={made} />}
       actions={
-        all > 0 && (
-          <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? t('hide') : t('show')}
-          </Button>
-        )
+        <>
+          {may && (
+            <Button small busy={fetching.busy || Boolean(runs)} onClick={() => fetching.run()}>
+              {t('fetch')}
+            </Button>
+          )}
+          {all > 0 && (
+            <Button small aria-expanded={open} onClick={() => setOpen(!open)}>
+              {open ? t('hide') : t('show')}
+            </Button>
+          )}
+        </>
       }
     >
+      <div role="status" className="empty:hidden [&>*]:mb-3">
+        {(fetching.busy || runs) && (
+          <p className="text-ink2">
+            {runs && runs.of > 0 ? t('fetches', { done: runs.done + 1, of: runs.of }) : t('fetchBegins')}
+          </p>
+        )}
+        {fetched && <WasFetched f={fetched} />}
+        {fetching.error !== null && <ErrorBox error={fetching.error} />}
+      </div>
       {made ? <Counts made={made} all={all} /> : <p className="text-ink2">{t('noImport')}</p>}
       {made && made.notes.length > 0 && (
         <ul className="pt-2 text-small text-ink3">
@@ -157,6 +183,27 @@ export function Imports({ may, version }: { may: boolean; version: number }) {
 }
 
 type Import = NonNullable<Imported['import']>
+type Fetched = Reply<'/api/admin/prices/import/fetch', 'post'>
+
+/** What became of a fetch: one line for each list that is new or could not be had. */
+function WasFetched({ f }: { f: Fetched }) {
+  const t = useT('adminprices')
+  return (
+    <Notice tone={f.error ? 'bad' : 'good'} title={f.error ? t('notFetched') : t('fetched')}>
+      {f.error ? (
+        <ul>
+          {f.notes.map((note) => (
+            <li key={note} translate="no" className="break-words">
+              {note}
+            </li>
+          ))}
+        </ul>
+      ) : (
+        t('fetchedText')
+      )}
+    </Notice>
+  )
+}
 
 function Made({ made }: { made: Import }) {
   const t = useT('adminprices')
@@ -223,8 +270,8 @@ function Prices({ c }: { c: ImportChange }) {
         const up = a && b ? compare(b, a) > 0 : false
         return (
           <span key={p.name} className="block tabular-nums">
-            <span className="text-ink3" translate="no">
-              {p.name}
+            <span className="text-ink3">
+              <PriceName name={p.name} />
             </span>{' '}
             {p.old !== null && <span className="text-ink3">{shown(p.name, p.old)}</span>}
             {p.old !== null && p.new !== null && ' → '}

@@ -13,6 +13,7 @@ import { toast } from '../../ui/toast'
 import { Money } from '../../ui/values'
 import { Per } from './price-row'
 import { percents, renewPrices, type Draft } from './price-data'
+import { PriceName } from './price-row'
 
 export function Publish({ draft, onClose }: { draft: Draft; onClose: () => void }) {
   const t = useT('adminprices')
@@ -102,7 +103,10 @@ function Difference({ draft }: { draft: Draft }) {
         {list.map((x) => (
           <li key={`${x.endpoint} ${x.name}`} className="flex flex-wrap gap-x-2">
             <span translate="no" className="min-w-0 flex-1 basis-52 break-all">
-              {x.endpoint} <span className="text-ink3">{x.name}</span>
+              {x.endpoint}{' '}
+              <span className="text-ink3" translate="yes">
+                <PriceName name={x.name} />
+              </span>
             </span>
             <span className="tabular-nums">
               <Money value={x.old} exact className="text-ink3" /> → <Money value={x.new} exact />{' '}
@@ -145,7 +149,7 @@ function Questions({ draft }: { draft: Draft }) {
         .map((q) => (
           <li key={`${q.endpoint} ${q.name}`}>
             <span translate="no" className="break-all">
-              {q.endpoint} {q.name}
+              {q.endpoint} <span translate="yes">{q.name && <PriceName name={q.name} />}</span>
             </span>
             : {t('belowCost')} <Money value={q.price} exact /> &lt; <Money value={q.cost} exact />
           </li>

@@ -49,22 +49,17 @@ export function Name({ r }: { r: Row }) {
 }
 
 /** The name of a price as people say it, where they do; else as the API has it. */
-export function LineName({ line }: { line: Line }) {
+export function PriceName({ name }: { name: string }) {
   const t = useT('adminprices')
-  const limit = limitOf(line.name)
-  const base = limit?.name ?? line.name
-  const name =
-    base === 'prompt' || base === 'completion' ? <>{t(base)}</> : <span translate="no">{base}</span>
-  if (limit === null || (limit.above === null && limit.hours === null)) return name
-  if (limit.above !== null)
-    return (
-      <>
-        {name} {t('above', { n: integer(Number(limit.above)) })}
-      </>
-    )
+  const limit = limitOf(name)
+  const base = limit?.name ?? name.replace(/ .*/, '')
+  const label = t.or(`name_${base}`, base)
+  if (limit && limit.above !== null) return `${label} ${t('above', { n: integer(Number(limit.above)) })}`
+  const [, rest = '', sound] = /^(.*?) ?(with(?:out)? sound)?$/.exec(name.slice(base.length + 1)) ?? []
   return (
     <>
-      {name} <span translate="no">{line.name.slice(base.length + 1)}</span>
+      {label} {rest && <span translate="no">{rest}</span>}{' '}
+      {sound && t(sound === 'with sound' ? 'withSound' : 'withoutSound')}
     </>
   )
 }
@@ -142,7 +137,7 @@ export function Pays({ r }: { r: Row }) {
         cell={(l) => (
           <>
             <span className="text-label text-ink3">
-              <LineName line={l} />
+              <PriceName name={l.name} />
             </span>{' '}
             {l.draft !== null && l.draft !== l.price ? (
               <>
@@ -158,7 +153,7 @@ export function Pays({ r }: { r: Row }) {
       />
       {under.map((l) => (
         <span key={l.name} className="block text-label text-ink3">
-          <LineName line={l} /> <Money value={shown(l, l.draft ?? l.price)} sign={false} />
+          <PriceName name={l.name} /> <Money value={shown(l, l.draft ?? l.price)} sign={false} />
         </span>
       ))}
       {rest > 0 && <span className="block text-label text-ink3">{t('rest', { n: rest })}</span>}

@@ -59,7 +59,7 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
                 head: t('model'),
                 cell: (e) => (
                   <Link to={endpointPage(e.id)} className="text-ink no-underline hover:underline">
-                    <span translate="no" className="break-all">
+                    <span translate="no" className="wrap-anywhere">
                       {e.model}
                     </span>
                   </Link>
@@ -70,8 +70,12 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
                 head: t('youPay'),
                 from: 'lg',
                 cell: (e) => (
-                  <span translate="no" className="text-small text-ink3">
-                    {e.pricing.source}
+                  <span className="text-small text-ink3">
+                    {/^[\w.]+=/.test(e.pricing.source ?? '') ? (
+                      t('setHere')
+                    ) : (
+                      <span translate="no">{e.pricing.source}</span>
+                    )}
                   </span>
                 ),
               },

@@ -3,7 +3,7 @@ import { useId, useState } from 'react'
 import type { Reply } from '../../api/client'
 import { getBankStatement, listAllInvoices, listBankStatements } from '../../api/operations'
 import { renew } from '../../api/query'
-import { money } from '../../format'
+import { date, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Field, Input } from '../../ui/field'
@@ -87,7 +87,7 @@ export function Payer({ d }: { d: Document | Line }) {
         </span>
       )}
       <span className="block text-label text-ink3">
-        {t('lineOf', { line: d.line, number: d.number ?? '—', date: d.date ?? '—' })}
+        {t('lineOf', { line: d.line, number: d.number ?? '—', date: date(d.date) })}
       </span>
     </span>
   )

@@ -105,7 +105,7 @@ export function Preview({ file, first, onClose }: { file: Chosen; first: Report;
             <Link to={`/admin/statements/${report.earlier.id}`}>
               <When at={report.earlier.imported_at} full />
             </Link>{' '}
-            · <span translate="no">{report.earlier.actor}</span>
+            · <span translate="no">{report.earlier.actor_name ?? report.earlier.actor}</span>
           </Notice>
         )}
         {choose.error !== null && <ErrorBox error={choose.error} title={said(choose.error)} />}
