@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer as createSite } from 'node:http';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +12,11 @@ import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { accessible, becomes, browser, demo, fitsWidth, open, program, settled } from './weir.js';
 
-const weir = await demo({ env: { OPENAI_API_KEY: 'the-key-of-openai-1234' } });
+const lists = await publicLists();
+const weir = await demo({ env: {
+  OPENAI_API_KEY: 'the-key-of-openai-1234', WEIR_PRICE_LISTS_MODELS_DEV_URL: `${lists.url}/models-dev/providers.json`, WEIR_PRICE_LISTS_LITELLM_URL: `${lists.url}/litellm/model_prices_and_context_window.json`,
+  WEIR_PRICE_LISTS_PORTKEY_URL: `${lists.url}/portkey-models/pricing/{file}.json`, WEIR_PRICE_LISTS_GENAI_PRICES_URL: `${lists.url}/genai-prices/data.json`,
+} });
 const b = await browser();
 const run = (...args) => promisify(execFile)(program, [...args, '--data', weir.data], { env: { PATH: process.env.PATH, HOME: weir.dir } });
 const draftOf = async (page) => (await (await page.request.get(`${weir.url}/api/admin/prices/draft`)).json()).draft;
@@ -75,6 +80,55 @@ test('prices are published at a time, and cancelled before', async () => {
   await page.done();
 });
 
+/** The lists of the repository over loopback; `down` is the beginning of paths that are not served. */
+async function publicLists() {
+  const from = new URL('../../internal/catalog/sources/', import.meta.url).pathname;
+  const said = { down: '/portkey-models/' };
+  const s = createSite(async (req, res) => {
+    const path = decodeURIComponent(req.url);
+    const data = path.startsWith(said.down) ? null : await readFile(join(from, `${path}.gz`)).then(gunzipSync, () => readFile(join(from, path)).catch(() => null));
+    res.writeHead(data === null ? 503 : 200).end(data ?? '');
+  });
+  await new Promise((done) => { s.listen(0, '127.0.0.1', done); });
+  after(() => new Promise((done) => { s.close(done); s.closeAllConnections(); }));
+  return Object.assign(said, { url: `http://127.0.0.1:${s.address().port}` });
+}
+
+test('the public lists are fetched from the page, and each that cannot be had is one line', async () => {
+  const page = await open(b, weir, { signedIn: true, path: '/admin/catalog' });
+  await page.getByRole('button', { name: 'Fetch now' }).click();
+  await page.getByText('The lists could not be used. The prices stay as they are.').waitFor();
+  await page.getByText('portkey-models/pricing/openai.json was never fetched: status 503').waitFor();
+  await accessible(page);
+  lists.down = '/nothing';
+  await page.getByRole('button', { name: 'Fetch now' }).click();
+  await page.getByText('The lists were fetched').waitFor();
+  const { import: made, fetching } = await (await page.request.get(`${weir.url}/api/admin/prices/import`)).json();
+  assert.ok(made.notes.some((n) => n.endsWith('portkey-models/pricing/openai.json is new')), made.notes.join('; '));
+  assert.equal(fetching, null);
+  await page.done();
+});
+
+test('a price of images is changed on the page', async () => {
+  const page = await open(b, weir, { signedIn: true });
+  const { data } = await (await page.request.get(`${weir.url}/api/admin/prices?q=openai/&limit=200`)).json();
+  const row = data.find((r) => r.prices.some((l) => l.image));
+  assert.ok(row, 'no endpoint has prices of images');
+  const line = row.prices.find((l) => l.image);
+  await page.goto(`${weir.url}/admin/catalog?q=${encodeURIComponent(row.id)}`);
+  await page.getByRole('button', { name: `Change ${row.id}`, exact: true }).click();
+  const field = page.getByRole('dialog').locator(`input[value="${line.usd ?? line.price}"]`).last();
+  await accessible(page);
+  await field.fill('123.45');
+  await page.getByRole('dialog').getByRole('button', { name: 'Put into the draft' }).click();
+  await page.getByText('It is in the draft').first().waitFor();
+  const draft = await draftOf(page);
+  assert.equal(draft.endpoints, 1);
+  assert.equal(draft.changes.length, 1, JSON.stringify(draft.changes));
+  assert.ok((await page.request.delete(`${weir.url}/api/admin/prices/draft?version=${draft.version}`, { headers: { origin: weir.url, 'x-weir': '1' } })).ok());
+  await page.done();
+});
+
 /** The lists of the repository in a folder, without a model that OpenAI sells. */
 async function changedLists() {
   const from = new URL('../../internal/catalog/sources/', import.meta.url).pathname;
@@ -130,7 +184,7 @@ test('an operator sees prices and the draft, and changes nothing', async () => {
   await settled(page);
   await page.getByText('Administrators change prices. You can look.').waitFor();
   await page.getByRole('heading', { name: 'Draft' }).waitFor();
-  for (const name of ['Set margin', 'Raise prices', 'Publish', 'Discard', 'Revert', 'Leave these out', 'Change', 'Take']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
+  for (const name of ['Set margin', 'Raise prices', 'Publish', 'Discard', 'Revert', 'Leave these out', 'Fetch now', 'Change', 'Take']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
   assert.equal((await page.request.post(`${weir.url}/api/admin/prices/raise`, { headers, data: { percent: '1', version: 1 } })).status(), 403);
   await accessible(page);
   await page.done();

@@ -74,6 +74,7 @@ type Letter struct {
 type MailOutcome struct {
 	Done   bool      // sent or given up: the facts of the letter do not wait any more
 	NextAt time.Time // no mail of the cause before
+	Words  string    // why the attempt failed, for operators; "" when it did not
 }
 
 // MailStore is the queue of mails. It holds at most one of each cause and account.

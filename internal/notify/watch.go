@@ -216,6 +216,9 @@ func (w *Watcher) MailRound(ctx context.Context) time.Duration {
 	for i := range due {
 		l := &due[i]
 		o, err := w.send(ctx, l)
+		if err != nil {
+			o.Words = fault.From(err).Public
+		}
 		if _, err := w.m.store.EndMail(context.WithoutCancel(ctx), l, o); err != nil {
 			w.m.cfg.Report("the outcome of a notification's mail cannot be stored", l.Account, l.Cause, l.Attempts, err) // it is sent once more when the claim ends
 		}

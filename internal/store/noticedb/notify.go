@@ -167,8 +167,8 @@ func letter(t *sqldb.Tx, l *notify.Letter) error {
 func (s *Notices) EndMail(ctx context.Context, l *notify.Letter, o notify.MailOutcome) (done bool, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		done = false
-		n, err := t.Exec(`UPDATE notify_mails SET next_at = $4, leased_until = 0 WHERE account = $1 AND cause = $2 AND fence = $3 AND leased_until > 0`,
-			l.Account, string(l.Cause), l.Fence, o.NextAt.UnixMicro())
+		n, err := t.Exec(`UPDATE notify_mails SET next_at = $4, leased_until = 0, words = $5 WHERE account = $1 AND cause = $2 AND fence = $3 AND leased_until > 0`,
+			l.Account, string(l.Cause), l.Fence, o.NextAt.UnixMicro(), o.Words)
 		if err != nil || n == 0 {
 			return err
 		}

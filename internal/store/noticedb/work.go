@@ -53,10 +53,10 @@ func (s *Notices) waitingMails(ctx context.Context, q console.JobSearch) ([]cons
 	return sqldb.List(ctx, s.db, "store.ListWork", func(row sqldb.Scanner) (j console.Job, err error) {
 		j.Kind, j.State = console.Notices, "waiting"
 		var since, next int64
-		err = row.Scan(&j.ID, &j.Account, &j.What, &j.Tries, &next, &since)
+		err = row.Scan(&j.ID, &j.Account, &j.What, &j.Tries, &j.Words, &next, &since)
 		j.Since, j.NextAt, j.Stuck = time.UnixMicro(since).UTC(), time.UnixMicro(next).UTC(), j.Tries >= console.ManyTries
 		return j, err
-	}, `SELECT `+mailID+`, account, cause, attempts, next_at, COALESCE((SELECT MIN(f.found_at) FROM notify_facts f WHERE f.account = m.account AND f.cause = m.cause AND f.mail AND f.gone_at = 0), next_at)
+	}, `SELECT `+mailID+`, account, cause, attempts, words, next_at, COALESCE((SELECT MIN(f.found_at) FROM notify_facts f WHERE f.account = m.account AND f.cause = m.cause AND f.mail AND f.gone_at = 0), next_at)
 		FROM notify_mails m WHERE waiting AND attempts >= $1 AND (account > $2 OR account = $2 AND cause > $3) ORDER BY account, cause LIMIT $4`, least, account, cause, q.Limit)
 }
 

@@ -16,6 +16,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/catalog"
+	"weir/internal/console"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -453,7 +454,7 @@ func noticeDeath(t *testing.T, s *store.Store) {
 	w.pass(3 * time.Minute)
 	w.send(n)
 	w.want("anna@example.org: money_low") // it was not lost
-	if done, err := s.Notices.EndMail(t.Context(), &first[0], notify.MailOutcome{NextAt: w.now()}); done || err != nil {
+	if done, err := s.Notices.EndMail(t.Context(), &first[0], notify.MailOutcome{NextAt: w.now(), Words: "x"}); done || err != nil {
 		t.Errorf("the dead node has ended it: %v, %v", done, err)
 	}
 	w.has(u, 0, 0)
@@ -485,7 +486,12 @@ func noticeGivenUp(t *testing.T, s *store.Store) {
 		if n.MailRound(t.Context()); len(w.said) > 0 {
 			break
 		}
-		attempts++
+		if attempts++; attempts == 1 { // operators see why it waits
+			jobs, err := s.Notices.ListWork(t.Context(), console.JobSearch{Kind: console.Notices, State: console.OpenJobs, Limit: 10}, w.now())
+			if err != nil || len(jobs) != 1 || jobs[0].Words != "greylisted (status 450)" {
+				t.Errorf("%+v, %v", jobs, err)
+			}
+		}
 		w.pass(10 * time.Minute)
 	}
 	if took := w.now().Sub(began); len(w.said) != 1 || took < 20*time.Hour || took > 25*time.Hour || strings.Contains(w.said[0], "anna") {
