@@ -185,6 +185,21 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   assert.equal(both.filter((r) => r.body.data.repeated).length, 1);
   assert.equal(await balance(), before + 4000);
 
+  // Part of it goes back to the buyer.
+  await page.reload();
+  await table(page, 'What arrived').getByText('demo').first().waitFor(); // who noted it, by name
+  await page.getByRole('button', { name: 'Pay back' }).click();
+  await window.getByLabel('Amount that was paid back').fill('500');
+  await window.getByLabel('Number of the bank').fill('503');
+  await window.getByLabel('Reason, which the buyer reads').fill('Asked for by letter');
+  await window.getByText(/500.* leave the wallet.*3.500.* stay/).waitFor();
+  await accessible(page);
+  await window.getByRole('button', { name: /^Take 500/ }).click();
+  await page.getByText(/500.* were taken from the wallet/).waitFor();
+  assert.equal(await balance(), before + 3500);
+  const here = page.getByRole('navigation', { name: 'Running the gateway' }).first().getByRole('link', { name: 'Invoices' });
+  assert.equal(await here.getAttribute('aria-current'), 'page');
+
   await page.goto(`${weir.url}/admin/invoices/${gone.id}`);
   await page.getByRole('button', { name: 'Cancel invoice' }).click();
   const sure = page.getByRole('alertdialog');
@@ -195,6 +210,7 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   assert.equal(line.before, 'open, 0 of 4500 rubles received');
   await page.goto(`${weir.url}/admin/acts`);
   await page.getByText('No acts of this month').waitFor();
+  assert.equal(await here.getAttribute('aria-current'), 'page'); // the place of acts, too
   await page.done();
 });
 

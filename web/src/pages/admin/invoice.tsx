@@ -159,7 +159,7 @@ function PaidBack({ i, onClose }: { i: Invoice; onClose: () => void }) {
         amount: plain(amount),
         reference: reference.trim(),
         date,
-        ...(reason.trim() ? { reason: reason.trim() } : {}),
+        reason: reason.trim(),
         ...(below ? { below_zero: true } : {}),
       },
     })
@@ -204,7 +204,7 @@ function PaidBack({ i, onClose }: { i: Invoice; onClose: () => void }) {
         <Field label={t('documentDate')} error={pay.at('date')}>
           <Input type="date" value={date} onChange={(e) => setDate(e.target.value)} />
         </Field>
-        <Field label={t('payBackReason')} optional error={pay.at('reason')}>
+        <Field label={t('payBackReason')} error={pay.at('reason')}>
           <Input
             value={reason}
             onChange={(e) => setReason(e.target.value)}
