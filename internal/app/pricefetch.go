@@ -20,6 +20,8 @@ const (
 	longestPriceFetch = 2 * time.Minute
 	// fetchSilent is after which a fetch without a sign of life counts no more: its node has ended. One list takes less.
 	fetchSilent = time.Minute
+	// fetchEnded is the mark of a fetch that is over: seen long ago. An empty one would stand for none, and could not be replaced.
+	fetchEnded = "0 0 0 0"
 )
 
 // Fetching is adminapi.PriceFetcher.Fetching.
@@ -67,7 +69,7 @@ func (f priceFetch) Fetch(ctx context.Context, by audit.Actor) (notes []string, 
 	if !mark(ctx, step(0, 0)) {
 		return nil, taken
 	}
-	defer func() { mark(context.WithoutCancel(ctx), "") }()
+	defer func() { mark(context.WithoutCancel(ctx), fetchEnded) }()
 	ctx, stop := context.WithTimeout(ctx, longestPriceFetch)
 	defer stop()
 	cfg := g.cfg

@@ -314,6 +314,7 @@ var staleMay = map[string]string{
 	"POST /api/admin/prices/raise":                    "nothing takes effect before the draft is published",
 	"POST /api/admin/prices/margin":                   "nothing takes effect before the draft is published",
 	"POST /api/admin/prices/import":                   "nothing takes effect before the draft is published",
+	"POST /api/admin/prices/import/fetch":             "nothing takes effect before the draft is published",
 	"DELETE /api/admin/prices/import":                 "nothing takes effect before the draft is published",
 	"POST /api/admin/prices/publications/{id}/revert": "it only makes a draft",
 }
