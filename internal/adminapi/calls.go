@@ -56,14 +56,14 @@ type AdminCall struct {
 	accountapi.Call
 	Account CallAccount `json:"account"`
 	Earned
-	ProviderKey *CallProviderKey   `json:"provider_key"` // the provider's key that served it; null: none is known
-	AttemptKeys []*CallProviderKey `json:"attempt_keys"` // those of the attempts, in their order
-	Words       []*string          `json:"words"`        // what the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing
+	ProviderKey *CallProviderKey  `json:"provider_key"` // the provider's key that served it; null: none is known
+	AttemptKeys []CallProviderKey `json:"attempt_keys"` // those of the attempts, in their order; with an empty tag where none is known
+	Words       []*string         `json:"words"`        // what the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing
 }
 
 // CallProviderKey is which of the gateway's keys of a provider was used.
 type CallProviderKey struct {
-	Tag   string  `json:"tag"`   // made of its text, which it does not reveal
+	Tag   string  `json:"tag"`   // made of its text, which it does not reveal; "" where none is known
 	ID    *string `json:"id"`    // null: it is declared in the configuration or the environment, or it is gone
 	Last4 *string `json:"last4"` // null: it is gone
 	Note  *string `json:"note"`
@@ -238,7 +238,7 @@ func (d callRoutes) open(ctx context.Context, c *operation.Call, in *adminCallID
 
 // keys says with which of the providers' keys attempts were made.
 func (d callRoutes) keys(ctx context.Context, r *record.Call, out *AdminCall) error {
-	out.AttemptKeys = make([]*CallProviderKey, len(r.Attempts))
+	out.AttemptKeys = make([]CallProviderKey, len(r.Attempts))
 	if !slices.ContainsFunc(r.Attempts, func(a record.Attempt) bool { return a.ProviderKey != "" }) {
 		return nil
 	}
@@ -259,7 +259,9 @@ func (d callRoutes) keys(ctx context.Context, r *record.Call, out *AdminCall) er
 		return k
 	}
 	for i := range r.Attempts {
-		out.AttemptKeys[i] = named(r.Attempts[i].Provider, r.Attempts[i].ProviderKey)
+		if k := named(r.Attempts[i].Provider, r.Attempts[i].ProviderKey); k != nil {
+			out.AttemptKeys[i] = *k
+		}
 	}
 	out.ProviderKey = named(r.Provider, r.ProviderKey())
 	return nil

@@ -7827,7 +7827,7 @@ export interface components {
             margin: components["schemas"]["Decimal"] | null;
             /** @description The provider's key that served it; null: none is known */
             provider_key: components["schemas"]["CallProviderKey"] | null;
-            /** @description Those of the attempts, in their order */
+            /** @description Those of the attempts, in their order; with an empty tag where none is known */
             attempt_keys: components["schemas"]["CallProviderKey"][];
             /** @description What the provider said of each attempt that failed, redacted and without long quotes; null where it said nothing */
             words: (string | null)[];
@@ -8783,7 +8783,7 @@ export interface components {
         };
         /** @description Which of the gateway's keys of a provider was used. */
         CallProviderKey: {
-            /** @description Made of its text, which it does not reveal */
+            /** @description Made of its text, which it does not reveal; "" where none is known */
             tag: string;
             /** @description Null: it is declared in the configuration or the environment, or it is gone */
             id: string | null;

@@ -128,7 +128,7 @@ function Words({ call }: { call: Call }) {
 /** Which of the provider's keys was used. */
 function Key({ k }: { k: Call['provider_key'] }) {
   const t = useT('admincalls')
-  if (k === null) return null
+  if (k === null || k.tag === '') return null
   return (
     <span className="text-small text-ink2">
       {k.last4 === null ? t('keyGone', { tag: k.tag }) : t('keyUsed', { last4: k.last4, tag: k.tag })}
