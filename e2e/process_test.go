@@ -80,7 +80,7 @@ func startDemo(data string) (*demo, error) {
 	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data, "--shapes", shapes)
 	d.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(data), "TZ=UTC"}
 	for _, list := range []string{"MODELS_DEV", "LITELLM", "PORTKEY", "GENAI_PRICES"} { // nothing is fetched from elsewhere
-		d.cmd.Env = append(d.cmd.Env, "WEIR_PRICE_LISTS_"+list+"_URL=http://127.0.0.1:1/list.json")
+		d.cmd.Env = append(d.cmd.Env, "WEIR_PRICE_LISTS_"+list+"_URL=http://127.0.0.1:1/{file}.json")
 	}
 	d.cmd.Stderr = &d.log
 	stdout, err := d.cmd.StdoutPipe()
