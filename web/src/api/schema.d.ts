@@ -7306,6 +7306,19 @@ export interface components {
             name?: string | null;
             dialect?: string | null;
             base_url?: string | null;
+            /**
+             * @description discover: the server is asked for its models, and they are offered; only for a provider that is not built in
+             * @enum {string|null}
+             */
+            models?: "discover" | null;
+            /** @description First part of the ids of models that the server names; default: the id of the provider */
+            vendor?: string | null;
+            /** @description Tokens, of models of which the server does not say how much it serves */
+            context_length?: number | null;
+            /** @description Of all models that the server names, in rubles; without any they are free */
+            prices?: components["schemas"]["PriceInput"];
+            /** @description The same in dollars */
+            price_usd?: components["schemas"]["PriceInput"];
             /** @enum {string|null} */
             data_policy?: "zero" | "transient" | "retained" | "training" | "unknown" | null;
             /** @description Write-only; stored encrypted with the operator's master key */
@@ -7901,7 +7914,7 @@ export interface components {
         AdminEndpoint: {
             id: string;
             /** @enum {string} */
-            origin: "builtin" | "file" | "database";
+            origin: "builtin" | "file" | "database" | "server";
             /** @description Position in the configuration */
             where: string | null;
             /** @description It is enabled */
@@ -7968,7 +7981,7 @@ export interface components {
         AdminProvider: {
             id: string;
             /** @enum {string} */
-            origin: "builtin" | "file" | "database";
+            origin: "builtin" | "file" | "database" | "server";
             /** @description Position in the configuration */
             where: string | null;
             /** @description It is enabled */
@@ -10761,7 +10774,7 @@ export interface components {
         Ownership: {
             id: string;
             /** @enum {string} */
-            origin: "builtin" | "file" | "database";
+            origin: "builtin" | "file" | "database" | "server";
             /** @description Position in the configuration */
             where: string | null;
             /** @description It is enabled */
@@ -11439,7 +11452,7 @@ export interface components {
         PricedEndpoint: {
             id: string;
             /** @enum {string} */
-            origin: "builtin" | "file" | "database";
+            origin: "builtin" | "file" | "database" | "server";
             /** @description Position in the configuration */
             where: string | null;
             /** @description It is enabled */
@@ -11691,7 +11704,7 @@ export interface components {
         };
         /** @description One small call to a provider, made to see whether it works. No wallet pays for it; the provider bills the operator. */
         ProviderTest: {
-            /** @description Of the model */
+            /** @description Of the model; models: the server was asked for its models */
             type: string;
             /** @description That was called */
             address: string;
@@ -23088,7 +23101,7 @@ export interface operations {
                 q?: string;
                 /** @description Only endpoints of the provider of this id */
                 provider?: string;
-                origin?: "builtin" | "file" | "database";
+                origin?: "builtin" | "file" | "database" | "server";
                 /** @description Only those that the draft changes */
                 changed?: boolean;
                 /** @description Next of the page before */
@@ -24004,7 +24017,7 @@ export interface operations {
                 provider?: string;
                 /** @description Only endpoints of this model */
                 model?: string;
-                origin?: "builtin" | "file" | "database";
+                origin?: "builtin" | "file" | "database" | "server";
                 state?: "healthy" | "slow" | "ejected" | "draining" | "off";
                 /** @description Only endpoints with this in their ids, in the names of their providers, or at the end of the key */
                 q?: string;
