@@ -22,7 +22,7 @@ func TestDocumentedAudio(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands := shellBlocks(string(text), "curl ")
-	if len(commands) != 7 {
+	if len(commands) != 8 {
 		t.Fatalf("%d commands", len(commands))
 	}
 	for _, command := range commands {

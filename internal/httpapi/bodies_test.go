@@ -108,7 +108,7 @@ func TestUsersShareOfBodies(t *testing.T) {
 			continue
 		}
 		contentType, key := "application/json", n.first.KeyText
-		if strings.HasSuffix(r.Pattern, "transcriptions") {
+		if strings.HasSuffix(r.Pattern, "transcriptions") || strings.HasSuffix(r.Pattern, "translations") || strings.HasSuffix(r.Pattern, "variations") {
 			contentType = "multipart/form-data; boundary=x"
 		}
 		if strings.HasPrefix(r.Pattern, "/api/") || strings.HasPrefix(r.Pattern, "/v1/keys") {
