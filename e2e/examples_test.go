@@ -81,6 +81,7 @@ var withoutLink = map[string]int{
 	"beginPasskeySignIn": 403, "signInWithPasskey": 403, "beginPasskey": 403, "addPasskey": 403, "renamePasskey": 404, "removePasskey": 404, "beginProof": 403, "requirePasskey": 403, "visitProvider": 404, "returnFromProvider": 404, "removeIdentity": 404, // at 127.0.0.1 there are no passkeys
 	"changeAutoTopUp": 404, "endAutoTopUp": 404, "refundPayment": 422, "getBankStatement": 404, "assignBankDocument": 404, "setBankDocumentAside": 404, // no payment was made
 	"unsubscribe": 404, "openUnsubscribe": 303, "testNotifications": 409, // the demo sends no mail, and its account has no webhook yet
+	"lookAtDevice": 404, "decideOnDevice": 404, "getOAuthToken": 400, "getManagedSettings": 404, // no program waits with the code, and the demo sets nothing
 	"putChat": 403, "getChat": 404, "deleteChat": 404, // the demo's account has not switched chats on
 	"getCallText":          404,                                              // a chat is not stored
 	"getLedgerTransaction": 404, "postSetAside": 404, "dismissSetAside": 404, // the example names nothing
@@ -137,6 +138,14 @@ func (x *examples) send(method, at string, op *openapi3.Operation) {
 				x.t.Fatal(err)
 			}
 			x.answer(name, method, at, target, media, body)
+			continue
+		}
+		if media == "application/x-www-form-urlencoded" {
+			form := url.Values{}
+			for field, value := range example {
+				form.Set(field, fmt.Sprint(value))
+			}
+			x.answer(name, method, at, target, media, []byte(form.Encode()))
 			continue
 		}
 		media, body := x.form(content, example)
