@@ -6026,10 +6026,7 @@ export interface components {
         DeviceAuthorization: {
             /** @description For the token endpoint */
             device_code: string;
-            /**
-             * @description That the program shows
-             * @example WDJB-MJHT
-             */
+            /** @description That the program shows, such as WDJB-MJHT */
             user_code: string;
             /**
              * Format: uri
@@ -9064,6 +9061,12 @@ export interface components {
             /** @enum {string} */
             attestation: "none";
         };
+        DecisionInput: {
+            /** @enum {string} */
+            outcome: "loss" | "explained";
+            /** @description One line */
+            reason: string;
+        };
         /** @description A program that asks to act for a person. */
         Device: {
             code: string;
@@ -9088,11 +9091,6 @@ export interface components {
             /** @description As it is shown, with or without the dash, in any case */
             code: string;
             allow: boolean;
-        DecisionInput: {
-            /** @enum {string} */
-            outcome: "loss" | "explained";
-            /** @description One line */
-            reason: string;
         };
         /** @description Who disabled a key. */
         Disabler: {
