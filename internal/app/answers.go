@@ -19,7 +19,7 @@ func (g *Gateway) makeHistory() (*history.Manager, error) {
 	c.Now, c.StoreFor = g.clock, patience(&g.cfg, c.StoreFor)
 	c.Shared = g.cfg.Store.DSN.Postgres()
 	for i := range c.Files {
-		f, err := newWaitingFile(filepath.Join(g.cfg.DataDir, "responses"), "waiting-"+strconv.Itoa(i))
+		f, err := newWaitingFile(filepath.Join(g.cfg.DataDir, responsesFolder), "waiting-"+strconv.Itoa(i))
 		if err != nil {
 			return nil, err
 		}
@@ -29,6 +29,9 @@ func (g *Gateway) makeHistory() (*history.Manager, error) {
 	c.Report = func(what string, err error) { g.slog.Error(what, "error", err) }
 	return history.New(g.store.Pages, c), nil
 }
+
+// responsesFolder of the data directory has the files of responses that wait for the store.
+const responsesFolder = "responses"
 
 // waitingFile is a history.File.
 type waitingFile struct{ *os.File }

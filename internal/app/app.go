@@ -179,7 +179,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.clock = now
 	g.recall(now)
-	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish, round: g.relevel, dial: g.dialer.DialContext}
+	g.live = &live{store: g.store.Catalog, ring: ring, more: x.declared, now: now, log: g.slog, publish: g.publish, round: g.relevel, dial: g.dialer.DialContext}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/update"
 	"weir/internal/config"
 )
 
@@ -19,7 +20,7 @@ func regretted(cfg *config.Config, snap *catalog.Snapshot, env config.Lookup) (o
 	if name := unusedProxy(env); name != "" && !cfg.Upstream.Proxy.Set() {
 		out = append(out, Finding{"proxy", Weak, "the variable " + name + " is set and not used: connections go directly", "set upstream.proxy: ${" + name + "}, or direct to say that it is meant so"})
 	}
-	if !snap.PricesAsOf.IsZero() && cfg.PriceLists.Every == 0 {
+	if !snap.PricesAsOf.IsZero() && (cfg.PriceLists.Every == 0 || cfg.PriceLists.Publish == update.Off) {
 		out = append(out, Finding{"prices", Weak, "prices of built-in models are not fetched: a provider that raises its own is paid more than is charged",
 			"set price_lists.every: 24h, or run weir catalog update often"})
 	}

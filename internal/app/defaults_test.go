@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/update"
 	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/outbound"
@@ -33,8 +34,9 @@ func TestRegrettedDefaults(t *testing.T) {
 		"a real shop":                {change: []func(*config.Config){shop}, want: "without receipts"},
 		"a real shop with receipts":  {change: []func(*config.Config){shop, func(c *config.Config) { c.Payments.YooKassa.Receipt.Send = true }}},
 		"a shop for tests":           {change: []func(*config.Config){shop, func(c *config.Config) { c.Payments.YooKassa.Test = true }}},
-		"built-in prices":            {builtin: true, want: "are not fetched"},
-		"built-in prices, each day":  {builtin: true, change: []func(*config.Config){func(c *config.Config) { c.PriceLists.Every = 24 * time.Hour }}},
+		"built-in prices, each day":  {builtin: true},
+		"built-in prices, never":     {builtin: true, change: []func(*config.Config){func(c *config.Config) { c.PriceLists.Every = 0 }}, want: "are not fetched"},
+		"built-in prices, off":       {builtin: true, change: []func(*config.Config){func(c *config.Config) { c.PriceLists.Publish = update.Off }}, want: "are not fetched"},
 		"models with longest answer": {change: []func(*config.Config){hut("acme/short")}},
 		"models without one":         {change: []func(*config.Config){hut("acme/endless", "acme/short")}, want: "small balances: acme/endless"},
 		"models of no endpoint":      {change: []func(*config.Config){hut("acme/none")}},

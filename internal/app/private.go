@@ -16,7 +16,7 @@ import (
 const openToOthers = 0o077
 
 // ownNames are prefixes of the names that a node makes in its data directory.
-var ownNames = []string{"weir.db", "journal", healthFile, "spool", "content", "files", "prices", "master.key", setupFile, "lost+found"}
+var ownNames = []string{"weir.db", "journal", healthFile, "spool", "content", "files", "prices", responsesFolder, "master.key", setupFile, "lost+found"}
 
 // closeToOthers removes the permissions of group and others from a data directory and from the node's files in it, and returns the paths
 // that it changed. It refuses a directory whose mode it may not change, and an open directory with files that are not Weir's: closing

@@ -19,12 +19,12 @@ func TestDataIsClosedToOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{
-		"", "weir.db", "weir.db-wal", "weir.db-shm", "weir.db-journal", "journal", "journal/0001.log", "journal/lock", "spool", "spool/upload-1", "content", "content/ab/file", "health", "health.new", "master.key",
+		"", "weir.db", "weir.db-wal", "weir.db-shm", "weir.db-journal", "journal", "journal/0001.log", "journal/lock", "spool", "spool/upload-1", "content", "content/ab/file", "health", "health.new", "master.key", "responses", "responses/waiting-0",
 	} {
 		t.Run("open "+name, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "data")
-			for _, folder := range []string{"journal", "spool", "content/ab"} {
+			for _, folder := range []string{"journal", "spool", "content/ab", "responses"} {
 				if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
 					t.Fatal(err)
 				}
