@@ -97,7 +97,7 @@ var kinds = []struct {
 		"File": {why: "content"}, "MediaType": {why: "content"}, "Duration": {why: "content"}, "Measured": {why: "content"},
 		"Response": {why: "the gateway writes the answer"}, "Format": {why: "content"}, "SpeakerNames": {why: "part of the references"},
 		"Words": {why: "providers that have them always give them"}, "Segments": {why: "as words"},
-		"Translate": {why: "a route of its own, which TestTranslations asks for at each dialect"},
+		"Translate":   {why: "a route of its own, which TestTranslations asks for at each dialect"},
 		"Language":    {with: one("", `"language":"ru"`)},
 		"Prompt":      {with: one("", `"prompt":"p"`)},
 		"Temperature": {with: one("", `"temperature":"0.5"`)},

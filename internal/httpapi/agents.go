@@ -26,7 +26,7 @@ type Agents interface {
 const (
 	metadataPath = "/.well-known/oauth-authorization-server"
 	devicePath   = "/oauth/device_authorization"
-	tokenPath    = "/oauth/token"
+	tokenPath    = "/oauth/token" //nolint:gosec // a path
 	revokePath   = "/oauth/revoke"
 
 	deviceGrant  = "urn:ietf:params:oauth:grant-type:device_code"

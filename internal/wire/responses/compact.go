@@ -138,7 +138,7 @@ func UnsealItems(list []byte, open func(sealed []byte) (string, error)) ([]byte,
 			w.Raw(e.Value)
 			continue
 		}
-		summary, err := "", error(nil)
+		var summary string
 		sealed, err := base64.RawURLEncoding.DecodeString(text)
 		if err == nil {
 			summary, err = open(sealed)
