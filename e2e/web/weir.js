@@ -104,7 +104,9 @@ export async function settled(page) {
       missing = [...[...page.onTheWay].map((r) => r.url()), ...await page.locator('.late, [data-waits]').evaluateAll((all) => all.filter((e) => e.dataset.waits !== undefined || e.getBoundingClientRect().top < innerHeight).map((e) => e.outerHTML.slice(0, 200)))];
       if (missing.length === 0) return;
     } catch (e) {
-      if (!/context was destroyed|navigat/i.test(e.message)) throw e; // the page has just moved on
+      if (/context was destroyed|navigat/i.test(e.message)) continue; // the page has just moved on
+      e.message += `\n${page.url()} shows: ${(await page.content().catch(String)).slice(0, 500)}`;
+      throw e;
     }
   }
 }

@@ -99,7 +99,7 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 		switch {
 		case err != nil && old.at.IsZero():
 			failed++
-			never.add(l, fmt.Sprintf("%s: %v", l.url, err))
+			never.add(l, fmt.Sprintf("%s was never fetched: %v", l.path, err))
 		case err != nil:
 			stale.add(l, fmt.Sprintf("%s is of %s: %v", l.path, old.at.Format(time.DateOnly), err))
 		case fresh:

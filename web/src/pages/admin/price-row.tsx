@@ -58,8 +58,14 @@ export function PriceName({ name }: { name: string }) {
   const [, rest = '', sound] = /^(.*?) ?(with(?:out)? sound)?$/.exec(name.slice(base.length + 1)) ?? []
   return (
     <>
-      {label} {rest && <span translate="no">{rest}</span>}{' '}
-      {sound && t(sound === 'with sound' ? 'withSound' : 'withoutSound')}
+      {label}
+      {rest && (
+        <>
+          {' '}
+          <span translate="no">{rest}</span>
+        </>
+      )}
+      {sound && ` ${t(sound === 'with sound' ? 'withSound' : 'withoutSound')}`}
     </>
   )
 }
