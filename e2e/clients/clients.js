@@ -35,7 +35,7 @@ const page = await readFile(new URL('../../docs/clients.md', import.meta.url), '
 export function setUp(client, { root, api_key }, model) {
   const section = page.split(/^## /m).find((part) => part.startsWith(`${client} ✓`));
   assert.ok(section, `docs/clients.md has no page of ${client} that is tested`);
-  const filled = section.replaceAll('http://127.0.0.1:8080', root).replaceAll(/\b(google\/gemini-3\.1-pro-preview|google\/gemini-3\.5-flash|anthropic\/claude-sonnet-4\.5)\b/g, model);
+  const filled = section.replaceAll('http://127.0.0.1:8080', root).replaceAll(/\b(google\/gemini-3\.1-pro-preview|google\/gemini-3\.5-flash|anthropic\/claude-sonnet-4\.6)\b/g, model);
   const files = {};
   let [commands, before] = [`export BASE=${root}\nexport KEY=${api_key}\n`, ''];
   for (const [part] of filled.matchAll(/(?:^ {4}.*\n(?:\n(?= {4}))?)+|^.*\n/gm)) {
