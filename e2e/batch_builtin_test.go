@@ -32,7 +32,7 @@ func TestBuiltInBatchCostsHalf(t *testing.T) {
 	t.Parallel()
 	s := startStudio(t)
 	n := serveNode(t, builtinBatchConfig, renamed(t, s.sim))
-	for i, model := range []string{"openai/gpt-4.1-mini", "openai/gpt-5.4-mini", "anthropic/claude-haiku-4.5", "anthropic/claude-opus-4.8", "google/gemini-2.5-pro", "google/gemini-3.5-flash"} {
+	for i, model := range []string{"openai/gpt-4.1-mini", "openai/gpt-5.4-mini", "anthropic/claude-sonnet-4.6", "anthropic/claude-opus-4.8", "google/gemini-2.5-pro", "google/gemini-3.5-flash"} {
 		body := `{"model":"` + model + `","max_tokens":200,"messages":[{"role":"user","content":"Count to ` + fmt.Sprint(i+3) + `."}]}`
 		status, got, ok := n.call("POST", "/v1/chat/completions", body)
 		if !ok || status != http.StatusOK {
