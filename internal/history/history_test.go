@@ -63,7 +63,10 @@ func (s *memory) ResponseChain(ctx context.Context, account, id string, now time
 }
 
 func (s *memory) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*history.Response, error) {
-	return s.Response(ctx, account, s.items[account+item], now)
+	s.mu.Lock()
+	id := s.items[account+item]
+	s.mu.Unlock()
+	return s.Response(ctx, account, id, now)
 }
 
 func (s *memory) HasResponse(ctx context.Context, account, id string, now time.Time) (bool, error) {
@@ -532,6 +535,7 @@ func TestKeeps(t *testing.T) {
 		s.set(errors.New("away"))
 		on.Keep(final("resp_1", "")) // must not fail
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(reported) != 1 {
 			t.Error(reported)
 		}
