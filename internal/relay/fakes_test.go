@@ -128,7 +128,8 @@ func (u *upstream) Complete(ctx context.Context, ep *catalog.Endpoint, req *comp
 				return
 			}
 			if s.err != nil {
-				yield(nil, s.err)
+				own := *s.err // the relay completes what an attempt has reported, and scripts are shared
+				yield(nil, &own)
 				return
 			}
 			if s.ev != nil && !yield(scratch(s.ev), nil) {

@@ -51,7 +51,7 @@ func (a *Answer) Events(t *testing.T) []map[string]any {
 	for frame := range strings.SplitSeq(strings.TrimSuffix(text, "\n\n"), "\n\n") {
 		name, data, ok := strings.Cut(strings.TrimPrefix(frame, ": keep-alive\n"), "\ndata: ")
 		var m map[string]any
-		if err := json.Unmarshal([]byte(data), &m); !ok || err != nil || name != "event: "+m["type"].(string) || m["sequence_number"] != float64(len(events)) {
+		if err := json.Unmarshal([]byte(data), &m); !ok || err != nil || m["type"] == "" || name != "event: "+m["type"].(string) || m["sequence_number"] != float64(len(events)) {
 			t.Fatalf("not event %d (%v): %q", len(events), err, frame)
 		}
 		events = append(events, m)

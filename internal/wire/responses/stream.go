@@ -110,6 +110,8 @@ func (s *Stream) pass(f *completion.Frame) {
 	switch f.Name {
 	case "response.created", "response.in_progress", "response.queued":
 		return
+	case "": // the whole answer of a provider that did not stream: its content has come as events
+		return
 	case "response.completed", "response.incomplete", "response.failed":
 		s.native = slices.Clone(rawjson.Find(f.Data, "response"))
 		return
