@@ -29,7 +29,7 @@ server:
     max_streams_per_key: 16000
 log:
   access: true
-price_lists: {publish: off}
+price_lists: {every: 0s}
 providers:
   - id: mock
     base_url: SCHEME://UPSTREAM/v1
