@@ -150,7 +150,7 @@ func TestDeviceFlow(t *testing.T) {
 	}
 }
 
-// TestRefusals has a row for each thing that a terminal is told instead of tokens.
+// TestRefusals has a row for each error that a program gets instead of tokens.
 func TestRefusals(t *testing.T) {
 	for name, try := range map[string]struct {
 		do   func(*testing.T, *fixture) error
@@ -223,7 +223,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGuessing ends the tries of one who types codes that are none, and of nobody else.
+// TestGuessing bounds the wrong codes that one person may type, without bounding others.
 func TestGuessing(t *testing.T) {
 	o := open(t)
 	a := o.ask(t)

@@ -29,7 +29,7 @@ type memory struct {
 	next        map[string]time.Time
 	leased      map[string]time.Time
 	attempts    map[string]int
-	told        map[string]bool // which channel has a message of which incident
+	said        map[string]bool // "CHANNEL INCIDENT": the channel has a message of it
 	mark        string
 }
 
@@ -69,11 +69,11 @@ func (m *memory) ApplyChanges(_ context.Context, changes []alert.Change, now tim
 		}
 		for i := range m.channels {
 			ch := &m.channels[i]
-			told := m.told[ch.ID+" "+c.ID]
-			if c.What == alert.Over && !told || c.What != alert.Over && !ch.Wants(&c.Incident) {
+			said := m.said[ch.ID+" "+c.ID]
+			if c.What == alert.Over && !said || c.What != alert.Over && !ch.Wants(&c.Incident) {
 				continue
 			}
-			m.told[ch.ID+" "+c.ID] = true
+			m.said[ch.ID+" "+c.ID] = true
 			m.waiting[ch.ID] = append(m.waiting[ch.ID], alert.Message{Incident: c.Incident, What: c.What, At: now})
 			written++
 		}
@@ -157,7 +157,7 @@ type fleet struct {
 }
 
 func newFleet(nodes int) *fleet {
-	f := &fleet{memory: &memory{waiting: map[string][]alert.Message{}, sent: map[string][]time.Time{}, next: map[string]time.Time{}, leased: map[string]time.Time{}, attempts: map[string]int{}, told: map[string]bool{}},
+	f := &fleet{memory: &memory{waiting: map[string][]alert.Message{}, sent: map[string][]time.Time{}, next: map[string]time.Time{}, leased: map[string]time.Time{}, attempts: map[string]int{}, said: map[string]bool{}},
 		now: time.Date(2026, 11, 29, 12, 0, 0, 0, time.UTC)}
 	f.channels = []alert.Channel{{ID: "ops", Way: alert.Mail, Address: "ops@example.org", Language: "en", On: true}}
 	for i := range nodes {

@@ -142,7 +142,7 @@ func TestCompactionsThatAreRefused(t *testing.T) {
 	a.WantNothingHeld(t)
 }
 
-// A model that writes no summary has compacted nothing: the client is told, and keeps its conversation.
+// TestNoSummaryIsNoCompaction has a model write no summary: the client gets an error, and keeps its conversation.
 func TestNoSummaryIsNoCompaction(t *testing.T) {
 	t.Parallel()
 	silent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -29,7 +29,7 @@ func (m ledgerMarks) SwapMark(_ context.Context, name, old, value string) (bool,
 	return true, nil
 }
 
-// TestDailyUpdate fetches once a day on one of two nodes, again an hour after a failure, and tells both what came of it.
+// TestDailyUpdate fetches once a day on one of two nodes, again an hour after a failure, and shows the result at both.
 func TestDailyUpdate(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

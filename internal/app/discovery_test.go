@@ -166,7 +166,7 @@ func TestUnknownServerNeedsPrices(t *testing.T) {
 	}
 }
 
-// TestSecondNodeSees what the first one was told: of two nodes one asks, and the other has the models at its next look.
+// TestSecondNodeSees has one of two nodes ask a server; the other has the models at its next look at the database.
 func TestSecondNodeSees(t *testing.T) {
 	t.Parallel()
 	s := openShed(t, "a")

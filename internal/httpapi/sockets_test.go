@@ -31,8 +31,8 @@ const handshake = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Ve
 
 func withoutSockets(c *httpapi.Config) { c.WebSockets = false }
 
-// What asks for a WebSocket that is not there is told at once, with the one status on which clients go on over HTTP, and the connection ends. What
-// asks wrongly is told what is wrong.
+// TestSocketsAreRefused answers upgrades that are not served at once, with the one status on which clients go on over HTTP, and closes the connection. A malformed
+// handshake gets an error that names what is wrong.
 func TestSocketsAreRefused(t *testing.T) {
 	t.Parallel()
 	with, without := start(t, relayFunc(hello), nil), start(t, relayFunc(hello), withoutSockets)
