@@ -36,6 +36,7 @@ type waiting struct {
 type half struct {
 	list []*Response
 	file File // nil: what waits is in memory alone
+	torn bool // a frame could not be written: what follows it in the file would not be found
 }
 
 // File keeps what waits for the store while a process dies.
@@ -89,9 +90,10 @@ func (w *waiting) add(r *Response) (first, full bool) {
 	frame, copied := newFrame(r)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.next.file != nil {
+	if w.next.file != nil && !w.next.torn {
 		if _, err := w.next.file.Write(frame); err != nil {
-			w.report("a response waits for the store in memory alone", err)
+			w.next.torn = true
+			w.report("responses wait for the store in memory alone", err)
 		}
 	}
 	first = len(w.next.list) == 0
@@ -162,7 +164,7 @@ func (w *waiting) done(list []*Response, size int) {
 	if w.writing.list = w.writing.list[len(list):]; len(w.writing.list) > 0 {
 		return
 	}
-	w.writing.list = nil
+	w.writing.list, w.writing.torn = nil, false
 	if w.writing.file != nil {
 		if err := w.writing.file.Empty(); err != nil {
 			w.report("stored responses could not be removed from the file of those that wait", err)

@@ -197,6 +197,53 @@ func TestDeath(t *testing.T) {
 	}
 }
 
+// full is a File on a disk that takes a part of the second frame, and then has room again.
+type full struct {
+	file
+	writes int
+}
+
+func (f *full) Write(frame []byte) (int, error) {
+	if f.writes++; f.writes == 2 {
+		n, _ := f.file.Write(frame[:5])
+		return n, errors.New("no space left on device")
+	}
+	return f.file.Write(frame)
+}
+
+// TestFullDisk writes nothing behind a frame that is not whole, says so once, and uses the file again when it was emptied.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		one, two := &full{}, &full{}
+		reported := 0
+		s := newMemory()
+		m := manager(t, s, func(c *history.Config) {
+			c.Files = [2]history.File{one, two}
+			c.Report = func(string, error) { reported++ }
+		})
+		for i := range 5 {
+			m.Keep(whole(fmt.Sprint("resp_", i), ""))
+		}
+		if n := one.writes + two.writes; n != 2 || reported != 1 {
+			t.Errorf("%d writes, %d reports", n, reported)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(s.kept) != 5 || len(one.b)+len(two.b) > 0 {
+			t.Errorf("the store has %d, the files %d bytes", len(s.kept), len(one.b)+len(two.b))
+		}
+		for i := range 2 { // one for each file
+			m.Keep(whole(fmt.Sprint("later_", i), ""))
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		if n := one.writes + two.writes; n != 4 {
+			t.Errorf("%d writes after the files were emptied", n)
+		}
+	})
+}
+
 // The files have nothing of what the store has, so that what is deleted is gone.
 func TestFilesAreEmptied(t *testing.T) {
 	t.Parallel()
