@@ -6,7 +6,8 @@ SHELL := /bin/bash -euo pipefail
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The version is that of the last tag, with how many commits came since; a tree without tags has that of the file VERSION, as not released yet.
+VERSION := $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null | sed 's/^v//' | grep . || echo "$$(cat VERSION)-dev$$(git rev-parse --short HEAD 2>/dev/null | sed 's/^/./')")
 LDFLAGS := -s -w -X weir/internal/app.Version=$(VERSION)
 # How the program is built. The linters and the tests without the race detector take it, too: each package is compiled once for all of them.
 AS_SHIPPED := CGO_ENABLED=0 GOFLAGS="$(strip $(GOFLAGS) -trimpath)"

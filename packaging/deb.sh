@@ -5,10 +5,7 @@ binary=$1 version=$2 arch=$3 out=$4
 cd "$(dirname "$0")/.."
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-# A version must begin with a digit; a commit's id need not.
-version=${version#v}
-[[ $version == [0-9]* ]] || version=0~$version
-version=${version//-/+}
+version=$(packaging/debian-version.sh "$version")
 
 install -Dm755 "$binary" "$root/usr/bin/weir"
 for unit in weir.service weir-backup.service weir-backup.timer; do install -Dm644 "packaging/$unit" "$root/usr/lib/systemd/system/$unit"; done

@@ -33,7 +33,7 @@ func (p *location) overlay(listen string) config.Overlay {
 
 // again are the flags that lead another command to the same place.
 func (p *location) again() (flags string) {
-	if p.Config != "" && p.Config != os.Getenv("WEIR_CONFIG") {
+	if p.Config != "" && !p.found && p.Config != os.Getenv("WEIR_CONFIG") {
 		flags += " -c " + quoted(p.Config)
 	}
 	if p.Data != "" {
@@ -56,14 +56,6 @@ func (p *location) anywhere() *location {
 // hint makes commands that a text names lead to the same place, so that they can be pasted.
 func (p *location) hint(text string) string {
 	return hint(text, p.again())
-}
-
-// missing says how to reach the service of a package, for a command that found no ledger without it.
-func (p *location) missing() string {
-	if _, err := os.Stat(app.Packaged); p.Config != "" || err != nil {
-		return ""
-	}
-	return ", such as -c " + app.Packaged
 }
 
 // quoted is a path as a shell reads it.

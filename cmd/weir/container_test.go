@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"go.yaml.in/yaml/v3"
 
+	"weir/internal/catalog/builtin"
 	"weir/internal/config"
 )
 
@@ -75,25 +77,14 @@ func execForm(t *testing.T, text string) (list []string) {
 	return list
 }
 
-// pairs reads NAME=value NAME=value.
-func pairs(t *testing.T, text string) map[string]string {
-	t.Helper()
-	all := map[string]string{}
-	for _, p := range strings.Fields(text) {
-		name, value, ok := strings.Cut(p, "=")
-		if !ok {
-			t.Fatalf("%s is no NAME=value", p)
-		}
-		all[name] = value
-	}
-	return all
-}
+// imageFile is the configuration that the image has where the program looks.
+const imageFile = packaging + "container.yaml"
 
-// configured is what a node makes of an environment, every variable of which it must read.
+// configured is what the image's node makes of an environment, every variable of which it must read.
 func configured(t *testing.T, env map[string]string) config.Config {
 	t.Helper()
 	read := map[string]bool{}
-	cfg, err := config.Load("", func(name string) (string, bool) {
+	cfg, err := config.Load(imageFile, func(name string) (string, bool) {
 		read[name] = true
 		value, ok := env[name]
 		return value, ok
@@ -102,7 +93,7 @@ func configured(t *testing.T, env map[string]string) config.Config {
 		t.Fatal(err)
 	}
 	for name := range env {
-		if !read[name] {
+		if !read[name] && strings.HasPrefix(name, "WEIR_") {
 			t.Errorf("no setting reads %s", name)
 		}
 	}
@@ -125,7 +116,10 @@ func TestContainerFile(t *testing.T) {
 	if from := one(t, i, "FROM"); from != "scratch" {
 		t.Errorf("the image is made from %s", from)
 	}
-	cfg := configured(t, pairs(t, one(t, i, "ENV")))
+	if i["ENV"] != nil {
+		t.Errorf("ENV %q would win over a file that is mounted", i["ENV"])
+	}
+	cfg := configured(t, nil)
 	if volume := one(t, i, "VOLUME"); volume != cfg.DataDir {
 		t.Errorf("the volume is %s, the data directory %s", volume, cfg.DataDir)
 	}
@@ -147,11 +141,14 @@ func TestContainerFile(t *testing.T) {
 		}
 		target := path.Clean(f[len(f)-1])
 		copied[target] = true
+		if target == service && f[1] != "/src/packaging/container.yaml" {
+			t.Errorf("COPY %s is another file than the one that was read here", c)
+		}
 		if owned := slices.Contains(f, "--chown="+user); owned != (target == cfg.DataDir || target == "/tmp") {
 			t.Errorf("COPY %s: the user can write: %t", c, owned)
 		}
 	}
-	for _, want := range []string{"/weir", cfg.DataDir, "/tmp", "/etc/ssl/certs"} {
+	for _, want := range []string{"/weir", service, cfg.DataDir, "/tmp", "/etc/ssl/certs"} {
 		if !copied[want] {
 			t.Errorf("the image lacks %s", want)
 		}
@@ -213,6 +210,10 @@ type composition struct {
 		Image       string
 		Build       struct{ Context, Dockerfile string }
 		Environment map[string]string
+		EnvFile     []struct {
+			Path     string
+			Required bool
+		} `yaml:"env_file"`
 		Ports       []string
 		Volumes     []string
 		Tmpfs       []string
@@ -233,7 +234,6 @@ type composition struct {
 
 // The composition starts the image as hardened as its node bears, on a database that is ready, and publishes what clients need alone.
 func TestComposeFile(t *testing.T) {
-	t.Parallel()
 	f, err := os.Open(packaging + "compose.yaml")
 	if err != nil {
 		t.Fatal(err)
@@ -250,16 +250,50 @@ func TestComposeFile(t *testing.T) {
 	if _, err := os.Stat(path.Join(packaging, w.Build.Context, w.Build.Dockerfile)); err != nil {
 		t.Error(err)
 	}
-	env := pairs(t, one(t, i, "ENV"))
+	const password = "p@ss/w#rd ?:%41"
+	env := map[string]string{}
 	for name, value := range w.Environment {
-		if strings.HasSuffix(name, "_API_KEY") && value == "${"+name+":-}" {
-			continue // a provider's, if there is one
+		if _, preset, found := strings.Cut(value, ":-"); found {
+			value = strings.TrimSuffix(preset, "}")
 		}
-		env[name] = strings.ReplaceAll(value, "${WEIR_DATABASE_PASSWORD}", "password")
+		env[name] = strings.ReplaceAll(value, "${WEIR_DATABASE_PASSWORD}", password)
 	}
 	cfg := configured(t, env)
-	if want := "postgres://" + db.Environment["POSTGRES_USER"] + ":password@database:5432/" + db.Environment["POSTGRES_DB"] + "?sslmode=disable"; cfg.Store.DSN.Reveal() != want {
-		t.Errorf("DSN %s, want %s", cfg.Store.DSN.Reveal(), want)
+	if cfg.Pricing.RateSource == "static" {
+		t.Error("rubles are charged at a rate that is not of today")
+	}
+	t.Setenv("PGPASSWORD", env["PGPASSWORD"])
+	parsed, err := pgx.ParseConfig(cfg.Store.DSN.Reveal())
+	if err != nil || parsed.Password != password || parsed.User != db.Environment["POSTGRES_USER"] || parsed.Database != db.Environment["POSTGRES_DB"] || parsed.Host != "database" {
+		t.Errorf("it connects as %+v: %v", parsed, err)
+	}
+	if len(w.EnvFile) != 1 || w.EnvFile[0].Required {
+		t.Fatalf("keys come from %+v", w.EnvFile)
+	}
+	example, err := os.ReadFile(packaging + w.EnvFile[0].Path + ".example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored, err := os.ReadFile("../../.gitignore")
+	if err != nil || !strings.Contains(string(ignored), "\n/packaging/"+w.EnvFile[0].Path+"\n") {
+		t.Errorf("git does not ignore the keys: %v", err)
+	}
+	known, err := os.ReadFile("../../internal/catalog/builtin/providers.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(example)) {
+		name, found := strings.CutSuffix(line, "=\n")
+		if found && name != "WEIR_MASTER_KEY" && !strings.Contains(string(known), `"`+name+`"`) && !strings.Contains(string(known), "${"+name+"}") {
+			t.Errorf("no provider has the variable %s", name)
+		}
+	}
+	for _, p := range builtin.Providers() {
+		for _, name := range append(builtin.Variables(p.BaseURL), p.Keys[:min(1, len(p.Keys))]...) {
+			if !strings.Contains(string(example), "\n"+name+"=\n") {
+				t.Errorf("the example lacks %s of %s", name, p.ID)
+			}
+		}
 	}
 	if port := port(t, cfg.Server.Listen); !slices.Equal(w.Ports, []string{"127.0.0.1:" + port + ":" + port}) || db.Ports != nil {
 		t.Errorf("ports %q and %q are published", w.Ports, db.Ports)

@@ -137,9 +137,6 @@ func newContainer(t *testing.T) *container {
 	if _, err := fmt.Sscanf(one(t, i, "USER"), "%d:%d", &c.uid, &c.gid); err != nil {
 		t.Fatal(err)
 	}
-	for name, value := range pairs(t, one(t, i, "ENV")) {
-		c.env = append(c.env, name+"="+value)
-	}
 	c.entry = append(execForm(t, one(t, i, "ENTRYPOINT")), execForm(t, one(t, i, "CMD"))...)
 	_, health, _ := strings.Cut(one(t, i, "HEALTHCHECK"), "CMD ")
 	c.health = execForm(t, health)
@@ -159,6 +156,8 @@ func newContainer(t *testing.T) *container {
 				t.Fatal(err)
 			}
 			own(target)
+		case strings.HasPrefix(source, "/src/"): // a file of this repository
+			copyFile(t, "../../"+strings.TrimPrefix(source, "/src/"), target, 0o644)
 		default:
 			copyFile(t, source, filepath.Join(target, filepath.Base(source)), 0o644)
 		}

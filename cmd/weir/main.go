@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"weir/internal/config"
 
 	"github.com/alecthomas/kong"
 
@@ -21,8 +22,26 @@ import (
 
 // location holds the flags for the configuration file and the data directory.
 type location struct {
-	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it, defaults and WEIR_* variables apply." placeholder:"FILE" env:"WEIR_CONFIG"`
+	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it /etc/weir/weir.yaml, if that is there and no data directory is given." placeholder:"FILE" env:"WEIR_CONFIG"`
 	Data   string `help:"Data directory; overrides data_dir of the configuration." placeholder:"DIR"`
+
+	found bool // the file was not named
+}
+
+// service is the configuration that a package or an image has.
+const service = "/etc/weir/weir.yaml"
+
+var packaged = service // of tests: another file
+
+// AfterApply finds the file that nothing names. Who names a data directory means another node than the service of this machine.
+func (p *location) AfterApply() error {
+	if p.Config != "" || p.Data != "" || os.Getenv(config.Variable("data_dir")) != "" {
+		return nil
+	}
+	if _, err := os.Stat(packaged); err == nil {
+		p.Config, p.found = packaged, true
+	}
+	return nil
 }
 
 type commands struct {
@@ -102,9 +121,6 @@ func run(args []string) int {
 		said := sentence(err)
 		if at, ok := target(ctx.Selected()).(located); ok {
 			said = at.hint(said)
-			if app.IsNoLedger(err) {
-				said += at.missing()
-			}
 		}
 		fmt.Fprintln(os.Stderr, "weir: "+said)
 		return 1
@@ -129,7 +145,6 @@ func usual(args []string) []string {
 // located is a command that has flags for the place of what it works on.
 type located interface {
 	hint(text string) string
-	missing() string
 }
 
 // target is the struct of a command.

@@ -14,5 +14,6 @@ import (
 // have it, too.
 func TestMain(m *testing.M) {
 	config.SettableConstants = os.Getenv("SETTABLE_CONSTANTS") // of processes that take them from their configuration
+	packaged = os.Getenv("PACKAGED_CONFIGURATION")             // this machine's service is another one
 	testscript.Main(pgtest.Main(m), map[string]func(){"weir": func() { os.Exit(run(os.Args[1:])) }})
 }

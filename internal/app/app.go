@@ -365,7 +365,7 @@ func (g *Gateway) reload(cfg config.Config) error {
 		return err
 	}
 	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
-	g.warnOfConstants(&cfg)
+	g.warnOf(&cfg)
 	if keys := config.NeedRestart(&g.cfg, &cfg); len(keys) > 0 {
 		g.slog.Warn("some of the changes need a restart: a running node applies only providers, models, prices, proxies and log.level", "keys", keys)
 	}

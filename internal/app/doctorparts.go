@@ -25,11 +25,7 @@ import (
 func (d *Doctor) configuration() {
 	const part = "configuration"
 	for _, w := range d.cfg.Warnings() {
-		d.say(Weak, part, "remove it; docs/configuration.md lists the constants", "%s", w)
-	}
-	if _, err := os.Stat(Packaged); d.Path == "" && err == nil {
-		d.say(Weak, part, "weir doctor -c "+Packaged, "defaults and WEIR_* variables; %s, which the service of the package has, is not read", Packaged)
-		return
+		d.say(Weak, part, w.Remedy, "%s", w.Text)
 	}
 	if d.Path == "" {
 		d.good(part, "defaults and WEIR_* variables, without a file")

@@ -42,7 +42,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 		g.warnOfSecrets(o.Path)
 	}
 	g.nameLists(ctx)
-	g.warnOfConstants(&cfg)
+	g.warnOf(&cfg)
 	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 && !s.TLS.On() {
 		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
 			"and share the limits by address; name the proxy in server.trusted_proxies")
@@ -65,9 +65,9 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	})
 }
 
-func (g *Gateway) warnOfConstants(cfg *config.Config) {
+func (g *Gateway) warnOf(cfg *config.Config) {
 	for _, w := range cfg.Warnings() {
-		g.slog.Warn(w)
+		g.slog.Warn(w.Text + ": " + w.Remedy)
 	}
 }
 

@@ -83,9 +83,6 @@ func (place noLedger) Error() string {
 // IsNoLedger reports whether a command failed because there is no ledger where it looked.
 func IsNoLedger(err error) bool { return errors.As(err, new(noLedger)) }
 
-// Packaged is the configuration of the service that a package installs. Commands read it only when -c names it.
-const Packaged = "/etc/weir/weir.yaml"
-
 // checkDemo keeps play money and real money apart: a demo marks a ledger that is new, goes on with one that it has marked, and refuses any
 // other; a real gateway refuses a demo's.
 func checkDemo(ctx context.Context, s *store.Store, place string, demo bool) error {

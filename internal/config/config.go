@@ -83,7 +83,7 @@ type Config struct {
 
 	list     *builtin.List // prices of built-in models; nil: those of the program
 	places   positions     // where values were set, for messages
-	warnings []string      // see Warnings
+	warnings []Warning     // see Warnings
 	written  time.Time     // modification time of the file; zero without one
 	// forCommand says that secrets and addresses which a command does not need may be missing; see LoadForCommand.
 	forCommand bool

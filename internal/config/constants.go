@@ -65,10 +65,14 @@ func shortDuration(d time.Duration) string {
 	return d.String()
 }
 
-// Warnings are what should be changed in the configuration, although a node starts with it.
-func (c *Config) Warnings() []string { return c.warnings }
+// Warning is what should be changed in the configuration, although a node starts with it.
+type Warning struct{ Text, Remedy string }
+
+// Warnings are those of the file and the environment.
+func (c *Config) Warnings() []Warning { return c.warnings }
 
 func (l *loader) constant(at position, path string, v reflect.Value) {
-	l.warnings = append(l.warnings,
-		fmt.Sprintf("%s: %s is a constant now (%s), and what is written there has no effect: remove it", at, path, constantText(v)))
+	l.warnings = append(l.warnings, Warning{
+		fmt.Sprintf("%s: %s is a constant now (%s), and what is written there has no effect", at, path, constantText(v)),
+		"remove it; docs/configuration.md lists the constants"})
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,7 @@ func TestConstantsAreWarnings(t *testing.T) {
 		t.Fatalf("%d warnings: %q", len(got), got)
 	}
 	for i := range expect {
-		if !strings.Contains(got[i], expect[i]) {
+		if !strings.Contains(got[i].Text, expect[i]) {
 			t.Errorf("the warning is %q, want %q", got[i], expect[i])
 		}
 	}
@@ -50,6 +51,29 @@ func TestConstantsAreWarnings(t *testing.T) {
 	}
 	if _, err := config.Load("", env(), config.Overlay{"journal.interval": "1ms"}); err == nil {
 		t.Error("a flag sets a constant")
+	}
+}
+
+// TestTheEnvironmentIsNotSilent warns of each variable that wins over another value of the file, without either value.
+func TestTheEnvironmentIsNotSilent(t *testing.T) {
+	t.Parallel()
+	file := write(t, "data_dir: /data\nserver: {listen: \":80\", trusted_proxies: [10.0.0.1]}\nstore: {dsn: postgres://weir:one@db/weir}\n")
+	c, err := config.Load(file, env("WEIR_DATA_DIR", "/data", "WEIR_SERVER_LISTEN", ":8080", "WEIR_SERVER_TRUSTED_PROXIES", "10.0.0.2",
+		"WEIR_STORE_DSN", "postgres://weir:two@db/weir", "WEIR_LOG_LEVEL", "debug"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range c.Warnings() {
+		got = append(got, strings.TrimPrefix(w.Text, file))
+	}
+	want := []string{
+		":2: server.listen has another value there, and WEIR_SERVER_LISTEN is used",
+		":2: server.trusted_proxies has another value there, and WEIR_SERVER_TRUSTED_PROXIES is used",
+		":3: store.dsn has another value there, and WEIR_STORE_DSN is used",
+	}
+	if slices.Sort(got); !slices.Equal(got, want) {
+		t.Errorf("warnings %q, want %q", got, want)
 	}
 }
 

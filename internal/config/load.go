@@ -155,7 +155,7 @@ type loader struct {
 	failed []string // paths of what could not be read; "": the whole
 	meant  []string // paths that misspelt keys were probably for
 
-	warnings []string
+	warnings []Warning
 
 	forCommand bool // see LoadForCommand
 }
@@ -467,7 +467,7 @@ var replaced = map[string]string{
 func (l *loader) environment(v reflect.Value) {
 	eachVariable(v, "", func(path string, field reflect.Value) {
 		if text, _ := l.env(Variable(path)); text != "" { // many deployments set variables to "" instead of leaving them out
-			l.override(position{by: Variable(path)}, path, field, text)
+			l.replace(position{by: Variable(path)}, path, field, text)
 		}
 	})
 	eachConstant(v, func(path string, field reflect.Value) {
@@ -498,6 +498,24 @@ func eachVariable(v reflect.Value, path string, found func(path string, field re
 			eachVariable(field, inner, found)
 		}
 	}
+}
+
+// replace is override for a variable, which may have been set long ago and elsewhere: that it wins over another value of the file is said.
+func (l *loader) replace(at position, path string, field reflect.Value, text string) {
+	written, before := l.places[path], fmt.Sprint(revealed(field))
+	l.override(at, path, field, text)
+	if written.line > 0 && fmt.Sprint(revealed(field)) != before {
+		l.warnings = append(l.warnings, Warning{fmt.Sprintf("%s: %s has another value there, and %s is used", written, path, at.by),
+			"remove one of the two"})
+	}
+}
+
+// revealed is a value that can be compared: secrets print as one word.
+func revealed(v reflect.Value) any {
+	if s, ok := v.Interface().(interface{ Reveal() string }); ok {
+		return s.Reveal()
+	}
+	return v.Interface()
 }
 
 func (l *loader) override(at position, path string, field reflect.Value, text string) {

@@ -124,26 +124,9 @@ func StartGateway(t *testing.T, change ...func(*Setup)) *Gateway {
 		if err := <-ended; err != nil {
 			t.Errorf("the node ended with %v", err)
 		}
-		if t.Failed() {
-			gw.logTroubles(t)
-		}
 		_ = simulator.Close(context.Background())
 	})
 	return gw
-}
-
-// logTroubles logs the last warnings and errors of the node, without which a failure on another machine is not understood.
-func (gw *Gateway) logTroubles(t *testing.T) {
-	const most = 20
-	var lines []string
-	for line := range strings.Lines(gw.Log.String()) {
-		if strings.Contains(line, `"level":"WARN"`) || strings.Contains(line, `"level":"ERROR"`) {
-			lines = append(lines, strings.TrimSpace(line))
-		}
-	}
-	for _, line := range lines[max(0, len(lines)-most):] {
-		t.Logf("the node said: %.600s", line)
-	}
 }
 
 var shapesFlag = flag.Uint64("shapes", rand.Uint64()|1, "seed by which the simulator dresses its answers as real providers do")
@@ -158,7 +141,6 @@ func shapes(t *testing.T) uint64 {
 // Patient lets calls wait: many tests share a slow disk and few processors. Other tests cover a missing store and answers that wait.
 func Patient(cfg *config.Config) {
 	cfg.Ledger.StoreFor, cfg.Stream.KeepAliveAfter = time.Minute, time.Minute
-	cfg.Ledger.LeaseFor, cfg.Ledger.LapseAfter = 10*time.Minute, 11*time.Minute // a sign of life waits for the store, too
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {

@@ -9,12 +9,12 @@ import (
 // allocate gives f its size and its blocks, so that writing into it later never meets a full disk.
 func allocate(f *os.File, bytes int64) error {
 	var err error
-	for range 16 { // a signal may interrupt it, and the runtime sends many on a busy machine
+	for range 16 { // a signal may interrupt it
 		if err = syscall.Fallocate(int(f.Fd()), 0, 0, bytes); !errors.Is(err, syscall.EINTR) {
 			break
 		}
 	}
-	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) || errors.Is(err, syscall.EINTR) {
+	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
 		return zeros(f, bytes)
 	}
 	return err
