@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"weir/internal/fault"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/routing"
 )
@@ -155,6 +156,7 @@ type Caller struct {
 	Management bool
 	Role       Role   // of the user
 	Limit      *Limit // nil: only the wallet's balance binds
+	Above      []Above
 	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
 
@@ -162,6 +164,27 @@ type Caller struct {
 	Addresses []netip.Prefix
 
 	Defaults *Defaults // nil: neither account nor key has provider preferences or restricts models
+}
+
+// Above is a key from which another one comes, directly or through others. What that one spends counts here as well.
+type Above struct {
+	Key   string // "key_..."
+	Limit *Limit // nil: it only counts
+}
+
+// AppendLimits appends the limits of the key and of those above it, and then others of the call, to list.
+func (c *Caller) AppendLimits(list, others []ledger.Limit) []ledger.Limit {
+	if c.Limit != nil {
+		list = append(list, ledger.Limit{ID: c.Key, Amount: c.Limit.Amount, Reset: ledger.Reset(c.Limit.Reset)})
+	}
+	for i := range c.Above {
+		l := ledger.Limit{ID: c.Above[i].Key, Open: true}
+		if own := c.Above[i].Limit; own != nil {
+			l.Open, l.Amount, l.Reset = false, own.Amount, ledger.Reset(own.Reset)
+		}
+		list = append(list, l)
+	}
+	return append(list, others...)
 }
 
 // From reports whether the key works from an address.

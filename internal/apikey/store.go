@@ -96,6 +96,7 @@ type Found struct {
 	Key
 	Wallet       string // "wal_..."
 	UserDisabled bool
+	Above        []Above // the keys that it comes from, its parent first
 	Role         Role
 	// AccountPreferences are the user's, as Key.Preferences are the key's.
 	AccountPreferences string

@@ -237,8 +237,8 @@ func (b *Book) abandon() error {
 // HoldRequest asks for money to be reserved.
 type HoldRequest struct {
 	Wallet string
-	Key    string    // "" for calls without one
-	Limit  *KeyLimit // nil: only the wallet's balance binds
+	Key    string  // "" for calls without one
+	Limits []Limit // at most MaxLimits, of different ids: the key's own first, if it has one. They are not changed, and not read after the call
 	Amount money.Nano
 }
 
@@ -246,28 +246,37 @@ type HoldRequest struct {
 type Hold struct {
 	book   *Book
 	mu     sync.Mutex
-	asked  HoldRequest // Amount: all that is held
-	limit  KeyLimit    // asked.Limit points to it
+	asked  HoldRequest // Amount: all that is held; Limits: nil
 	wallet *lease      // nil while nothing is held
-	key    *lease      // nil without a limit
+	limits []limited
+	own    [1]limited // room for the limit of a key, which is often the only one
 	ended  bool
 }
 
-// Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit has too
-// little (Details: "required" and "available" in rubles, "reason": "key_limit" when the limit is what is too low, and "reserved" with a RetryAfter
-// when only the holds of calls that run are in the way), and with
-// fault.StorageUnavailable when only the store could decide, and it is unavailable.
+// limited is what is held of a limit.
+type limited struct {
+	Limit
+	lease *lease // nil while nothing is held, and for an open limit
+}
+
+// Hold reserves r.Amount, which must not be negative, of the wallet and of each limit: of all of them or of none. It fails with fault.PaymentRequired
+// when one has too little. Details: "required" and "available" in rubles, and "reserved" with a RetryAfter when only the holds of calls that run are in
+// the way. Where a limit is too low, Details have it as well: "reason" is "budget" or "key_limit", "budget" or "key" its id, and "renews_at" when its
+// next interval begins, in RFC 3339, if there is one. Of several such limits it is the strictest. Hold fails with fault.StorageUnavailable when only the
+// store could decide, and it is unavailable.
 func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
-	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
-		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
+	if r.Amount < 0 || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID || !differ(r.Limits) {
+		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, with %d limits", r.Amount, r.Key, len(r.Limits)))
 	}
 	if err := b.refuses(); err != nil {
 		return nil, err
 	}
-	h := &Hold{book: b, asked: r}
-	h.asked.Amount = 0
-	if r.Limit != nil {
-		h.limit = *r.Limit
+	h := &Hold{book: b, asked: HoldRequest{Wallet: r.Wallet, Key: r.Key}}
+	if h.limits = h.own[:0]; len(r.Limits) > len(h.own) {
+		h.limits = make([]limited, 0, len(r.Limits))
+	}
+	for _, l := range r.Limits {
+		h.limits = append(h.limits, limited{Limit: l})
 	}
 	if err := h.extend(ctx, r.Amount); err != nil {
 		return nil, err
@@ -300,21 +309,37 @@ func (h *Hold) extend(ctx context.Context, extra money.Nano) error {
 	if err != nil || total > maxHold {
 		return h.book.implausible(ctx, h.asked.Wallet, max(extra, h.asked.Amount))
 	}
+	first := h.wallet == nil
 	w, err := h.book.move(ctx, shareID{Wallet: h.asked.Wallet}, h.wallet, nil, h.asked.Amount, extra)
 	if err != nil {
 		return err
 	}
-	if h.asked.Limit != nil {
-		k, err := h.book.move(ctx, shareID{Wallet: h.asked.Wallet, Key: h.asked.Key}, h.key, &h.limit, h.asked.Amount, extra)
+	h.wallet = w
+	for i := range h.limits {
+		x := &h.limits[i]
+		if x.Open {
+			continue
+		}
+		l, err := h.book.move(ctx, h.share(x), x.lease, &x.Limit, h.asked.Amount, extra)
 		if err != nil {
-			h.unextend(w, extra)
+			err = h.strictest(ctx, h.refusal(err, x), h.limits[i+1:], extra)
+			h.unextend(h.limits[:i], extra, first)
 			return err
 		}
-		h.key = k
+		x.lease = l
 	}
-	h.wallet = w
 	h.asked.Amount = total
 	return nil
+}
+
+func (h *Hold) share(x *limited) shareID { return shareID{Wallet: h.asked.Wallet, Key: x.ID} }
+
+// unextend gives back what the wallet and the first limits have reserved before one refused.
+func (h *Hold) unextend(taken []limited, extra money.Nano, first bool) {
+	h.wallet = h.wallet.shrink(extra, first)
+	for i := range taken {
+		taken[i].lease = taken[i].lease.shrink(extra, first)
+	}
 }
 
 // maxHold is more than any call costs, and little enough that sums of it fit.
@@ -331,18 +356,6 @@ func (b *Book) implausible(ctx context.Context, wallet string, n money.Nano) err
 	return p.tooLittle(n, bal.Balance-bal.Held, false)
 }
 
-// unextend reverses the hold on the wallet when the key's limit refused.
-func (h *Hold) unextend(w *lease, extra money.Nano) {
-	if h.wallet != nil && w != h.wallet { // the hold has moved as a whole
-		h.wallet = w
-	}
-	if h.wallet == nil {
-		w.end(extra, 0)
-		return
-	}
-	w.grow(-extra)
-}
-
 // Release gives the reserved money back. It is harmless after Settle or another Release.
 func (h *Hold) Release() {
 	h.mu.Lock()
@@ -355,7 +368,50 @@ func (h *Hold) Release() {
 func (h *Hold) end(cost money.Nano) {
 	h.ended = true
 	h.wallet.end(h.asked.Amount, cost)
-	h.key.end(h.asked.Amount, cost)
+	for i := range h.limits {
+		h.limits[i].lease.end(h.asked.Amount, cost)
+	}
+}
+
+// grow changes what is held everywhere, even beyond what is free.
+func (h *Hold) grow(n money.Nano) {
+	h.wallet.grow(n)
+	for i := range h.limits {
+		h.limits[i].lease.grow(n)
+	}
+}
+
+// keyLease is the number of the lease of the key's own limit; 0 without one.
+func (h *Hold) keyLease() int64 {
+	for i := range h.limits {
+		if x := &h.limits[i]; x.ID == h.asked.Key {
+			return x.lease.number()
+		}
+	}
+	return 0
+}
+
+// funds are the intervals, other than those of the key itself, in which a call that began at that time counts.
+func (h *Hold) funds(at time.Time) []record.Fund {
+	var list []record.Fund
+	for i := range h.limits {
+		x := &h.limits[i]
+		if x.ID == h.asked.Key {
+			continue
+		}
+		if list == nil {
+			list = make([]record.Fund, 0, len(h.limits)-i)
+		}
+		f := record.Fund{ID: x.ID, Lease: x.lease.number()}
+		if x.lease != nil {
+			f.Kind, f.Start = x.lease.fund.Period.Kind, x.lease.fund.Period.Start
+		} else {
+			p := x.Reset.Period(h.book.store.Local(h.asked.Wallet, at))
+			f.Kind, f.Start = p.Kind, p.Start
+		}
+		list = append(list, f)
+	}
+	return list
 }
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
@@ -380,8 +436,8 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	case c.Cost < 0 || c.Wallet != h.asked.Wallet || c.Generation == "":
 		return fault.Wrap("ledger.Settle", fmt.Errorf("a charge of %s on %q for %q, held from %q", c.Cost, c.Wallet, c.Generation, h.asked.Wallet))
 	}
-	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.key.number()}
-	it.Call.Settled = true
+	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.keyLease()}
+	it.Call.Settled, it.Call.Funds = true, h.funds(c.At)
 	it.Call.Bound()
 	cost := min(c.Cost, maxHold)
 	if it.Call.Cost = cost; cost < c.Cost {
@@ -391,13 +447,11 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	*buf = appendItem((*buf)[:0], &it)
 	// What the store will take from a lease must never be more than the lease has recorded: an overrun counts before it is written.
 	over := max(0, cost-h.asked.Amount)
-	h.wallet.grow(over)
-	h.key.grow(over)
+	h.grow(over)
 	err := b.journal.Append(*buf)
 	putBuffer(buf)
 	if err != nil {
-		h.wallet.grow(-over)
-		h.key.grow(-over)
+		h.grow(-over)
 		return err
 	}
 	h.asked.Amount += over
@@ -410,7 +464,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 func (b *Book) Note(c *record.Call) {
 	var it Item
 	it.Call = *c
-	it.Call.Settled, it.Call.Cost = false, 0
+	it.Call.Settled, it.Call.Cost, it.Call.Funds = false, 0, nil
 	it.Call.Bound()
 	buf := buffers.Get().(*[]byte)
 	*buf = appendItem((*buf)[:0], &it)

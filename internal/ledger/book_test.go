@@ -71,10 +71,6 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(fmt.Sprintf("limit=%t", limited), func(b *testing.B) {
 			book, wallets := benchBook(b)
 			ctx := context.Background()
-			var limit *ledger.KeyLimit
-			if limited {
-				limit = &ledger.KeyLimit{Amount: 1_000_000_000_000_000, Reset: ledger.Monthly}
-			}
 			var n atomic.Int64
 			b.ReportAllocs()
 			start := cpu()
@@ -84,7 +80,11 @@ func BenchmarkCall(b *testing.B) {
 					i := n.Add(1)
 					w := wallets[i%4]
 					c := benchCall(i, w)
-					h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: w, Key: c.Key, Limit: limit, Amount: c.Hold})
+					r := ledger.HoldRequest{Wallet: w, Key: c.Key, Amount: c.Hold}
+					if limited {
+						r.Limits = []ledger.Limit{{ID: c.Key, Amount: 1_000_000_000_000_000, Reset: ledger.Monthly}}
+					}
+					h, err := book.Hold(ctx, r)
 					if err != nil {
 						b.Error(err)
 						return

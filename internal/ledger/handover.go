@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/record"
 )
 
 // An escrow is money reserved for something that outlives a call and its node. In the store it is a lease like those of nodes, in a name
@@ -15,19 +16,23 @@ const (
 	EscrowOwner = "job:" // + id of its job
 
 	EscrowWalletLease int64 = 1 // of the wallet's balance
-	EscrowKeyLease    int64 = 2 // of the key's limit
+	EscrowKeyLease    int64 = 2 // of the key's limit; those of other limits have the numbers after it
 )
 
-// Handover is money that a hold gives to an escrow. Leases are 0 where nothing is held.
+// Handover is money that a hold gives to an escrow.
 type Handover struct {
-	Node        string
-	Epoch       int64
-	Wallet      string
-	Amount      money.Nano
-	WalletLease int64
-	Key         string // "" without a limit, like Period and KeyLease
-	Period      Period
-	KeyLease    int64
+	Node   string
+	Epoch  int64
+	Wallet string
+	Amount money.Nano
+	Leases []Handed
+	Funds  []record.Fund // for the record of the call: its Funds
+}
+
+// Handed is a lease of a node that gives the amount to one of the escrow.
+type Handed struct {
+	Fund     Fund
+	From, To int64
 }
 
 // Hand ends h by moving its amount to an escrow. move does that in one transaction of the store. When it fails with
@@ -46,24 +51,39 @@ func (b *Book) Hand(ctx context.Context, h *Hold, move func(context.Context, Han
 	}
 	h.ended = true
 	err = move(ctx, o)
-	for _, l := range [...]*lease{h.wallet, h.key} {
-		l.hand(h.asked.Amount, err)
+	h.wallet.hand(h.asked.Amount, err)
+	for i := range h.limits {
+		h.limits[i].lease.hand(h.asked.Amount, err)
 	}
 	return err
 }
 
 func (h *Hold) handover() (Handover, error) {
-	o := Handover{Node: h.book.node, Epoch: h.book.epoch.Load(), Wallet: h.asked.Wallet, Amount: h.asked.Amount,
-		WalletLease: h.wallet.number(), KeyLease: h.key.number()}
-	if h.key != nil {
-		o.Key, o.Period = h.key.fund.Key, h.key.fund.Period
-	}
-	for _, l := range [...]*lease{h.wallet, h.key} {
-		if l != nil && l.epoch != o.Epoch {
-			return o, storeAway("ledger.Hand", fmt.Errorf("the hold is of epoch %d, this node is in %d", l.epoch, o.Epoch))
+	o := Handover{Node: h.book.node, Epoch: h.book.epoch.Load(), Wallet: h.asked.Wallet, Amount: h.asked.Amount, Funds: h.funds(h.book.cfg.Now())}
+	part := func(l *lease, to int64) error {
+		if l == nil {
+			return nil
 		}
+		if l.epoch != o.Epoch {
+			return storeAway("ledger.Hand", fmt.Errorf("the hold is of epoch %d, this node is in %d", l.epoch, o.Epoch))
+		}
+		o.Leases = append(o.Leases, Handed{Fund: l.fund, From: l.id, To: to})
+		return nil
 	}
-	return o, nil
+	err := part(h.wallet, EscrowWalletLease)
+	other := 0 // in Funds
+	for i := range h.limits {
+		x, to := &h.limits[i], EscrowKeyLease
+		if x.ID != h.asked.Key {
+			to += int64(other) + 1
+			if x.lease != nil {
+				o.Funds[other].Lease = to
+			}
+			other++
+		}
+		err = errors.Join(err, part(x.lease, to))
+	}
+	return o, err
 }
 
 // hand ends a hold of n whose money went to an escrow, or did not.

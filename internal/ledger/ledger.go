@@ -27,7 +27,7 @@ const (
 	SettleRef         = "settle:" // + generation
 )
 
-// Reset is how often a key's limit is reset, at midnight in the account's time zone; weeks start on Monday.
+// Reset is how often a limit is reset, at midnight in the account's time zone; weeks start on Monday.
 type Reset string
 
 // The intervals.
@@ -38,13 +38,18 @@ const (
 	Monthly Reset = "monthly"
 )
 
-// KeyLimit is a key's own ceiling, within its wallet's balance.
-type KeyLimit struct {
-	Amount money.Nano
+// Limit is a ceiling of what calls may spend in each interval, within the balance of their wallet: that of a key, of a key above it, or of a budget.
+type Limit struct {
+	ID     string     // "key_..." or "bud_..."
+	Amount money.Nano // in an interval
 	Reset  Reset
+	Open   bool // it counts what was spent and refuses nothing: Amount is not read, and nothing is held
 }
 
-// The intervals by which a key's spending is kept.
+// MaxLimits is how many limits bind one call at most.
+const MaxLimits = 64
+
+// The intervals by which the spending of a key or a budget is kept.
 const (
 	PeriodTotal = "total"
 	PeriodDay   = "day"
@@ -61,10 +66,11 @@ type Period struct {
 
 // Periods are the intervals that a moment belongs to. It is what the account's clock shows, as Reader.Local writes it.
 func Periods(at time.Time) [4]Period {
-	return [4]Period{{PeriodTotal, 0}, Daily.period(at), Weekly.period(at), Monthly.period(at)}
+	return [4]Period{{PeriodTotal, 0}, Daily.Period(at), Weekly.Period(at), Monthly.Period(at)}
 }
 
-func (r Reset) period(at time.Time) Period {
+// Period is the interval of r that a moment belongs to, which is written as in Periods.
+func (r Reset) Period(at time.Time) Period {
 	y, m, d := at.UTC().Date()
 	date := func(d int) int64 { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() }
 	switch r {

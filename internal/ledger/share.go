@@ -12,10 +12,10 @@ import (
 	"weir/internal/money"
 )
 
-// shareID identifies the fund of a hold: a wallet, or the limit of one of its keys.
+// shareID identifies the fund of a hold: a wallet, or a limit in it.
 type shareID struct{ Wallet, Key string }
 
-// share is a node's share of a wallet or of a key's limit. Its lock is held for moments, never across a question to the store.
+// share is a node's share of a wallet or of a limit. Its lock is held for moments, never across a question to the store.
 type share struct {
 	id   shareID
 	book *Book
@@ -56,7 +56,7 @@ type lease struct {
 	id    int64
 	epoch int64
 	fund  Fund
-	limit money.Nano // of the key, when it was borrowed
+	limit money.Nano // the amount of the Limit, when it was borrowed
 
 	granted  money.Nano
 	spent    money.Nano // settled, whether applied or not
@@ -109,15 +109,25 @@ func (l *lease) grow(n money.Nano) {
 	l.low = min(l.low, l.free())
 }
 
+// shrink takes n of a hold back, or all of it when that is its first. It returns the lease that the hold has then.
+func (l *lease) shrink(n money.Nano, first bool) *lease {
+	if first {
+		l.end(n, 0)
+		return nil
+	}
+	l.grow(-n)
+	return l
+}
+
 // usable reports whether new holds may come from l.
-func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
+func (b *Book) usable(l *lease, lim *Limit, now time.Time) bool {
 	if l == nil || l.unsure || l.epoch != b.epoch.Load() || !b.beating(now) {
 		return false
 	}
 	if lim == nil {
 		return true
 	}
-	return l.limit == lim.Amount && l.fund.Period == lim.Reset.period(b.store.Local(l.fund.Wallet, now))
+	return l.limit == lim.Amount && l.fund.Period == lim.Reset.Period(b.store.Local(l.fund.Wallet, now))
 }
 
 // beating reports whether the store has received this node's sign of life recently enough for its leases to be valid.
@@ -158,7 +168,7 @@ func (b *Book) lock(id shareID) *share {
 
 // move reserves extra for a hold that has amount from the lease from (nil: nothing yet), and returns the lease that now covers the whole
 // hold. When from is out of use by then, its amount moves to the new lease, too.
-func (b *Book) move(ctx context.Context, id shareID, from *lease, lim *KeyLimit, amount, extra money.Nano) (*lease, error) {
+func (b *Book) move(ctx context.Context, id shareID, from *lease, lim *Limit, amount, extra money.Nano) (*lease, error) {
 	l, err := b.take(ctx, id, from, lim, extra)
 	if err != nil || from == nil || l == from {
 		return l, err
@@ -178,7 +188,7 @@ func (b *Book) move(ctx context.Context, id shareID, from *lease, lim *KeyLimit,
 
 // take reserves n from the share's lease, which it makes or extends when there is too little. has is the lease from which the
 // hold has something already.
-func (b *Book) take(ctx context.Context, id shareID, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
+func (b *Book) take(ctx context.Context, id shareID, has *lease, lim *Limit, n money.Nano) (*lease, error) {
 	p := b.lock(id)
 	arrived, wait := p.tries, p.busy != nil
 	for {
@@ -267,7 +277,7 @@ func (p *share) begin() (end func()) {
 // and the grant is added to what the lease has then. busy keeps a second question about this share from being asked meanwhile. An answer
 // that is lost leaves the lease unsure: the store may have granted what this node does not know of, and only closing the lease brings
 // that back.
-func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
+func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *Limit, n money.Nano) (*lease, error) {
 	now := b.cfg.Now()
 	if !b.beating(now) {
 		return nil, storeAway("ledger.Hold", errors.New("the store has taken no sign of life of this node for too long"))
@@ -346,7 +356,7 @@ func (b *Book) returnSpare(ctx context.Context, l *lease, n money.Nano) error {
 }
 
 // leaseFor is the lease to extend: the present one if it may be used, else a new one. old is the lease that the new one replaces.
-func (b *Book) leaseFor(p *share, lim *KeyLimit, now time.Time) (l, old *lease) {
+func (b *Book) leaseFor(p *share, lim *Limit, now time.Time) (l, old *lease) {
 	if b.usable(p.lease, lim, now) {
 		return p.lease, nil
 	}
@@ -356,7 +366,7 @@ func (b *Book) leaseFor(p *share, lim *KeyLimit, now time.Time) (l, old *lease) 
 	epoch := b.epoch.Load()
 	l = &lease{share: p, id: epoch<<32 | b.leases.Add(1), epoch: epoch, fund: Fund{Wallet: p.id.Wallet}}
 	if lim != nil {
-		l.fund.Key, l.fund.Period, l.limit = p.id.Key, lim.Reset.period(b.store.Local(p.id.Wallet, now)), lim.Amount
+		l.fund.Key, l.fund.Period, l.limit = p.id.Key, lim.Reset.Period(b.store.Local(p.id.Wallet, now)), lim.Amount
 	}
 	p.lease = l
 	p.lowSince = now
@@ -463,13 +473,8 @@ const soon = 2 * time.Second
 // tooLittle is the refusal of n when available is all that can be borrowed. first: nothing is held for the call yet, so that all that is held is
 // for others, whose end may be enough. It is called with the lock.
 func (p *share) tooLittle(n, available money.Nano, first bool) error {
-	text := "The balance is too low for this request. Top up, or ask for fewer tokens."
-	e := fault.New(fault.PaymentRequired, "ledger.Hold", text)
+	e := fault.New(fault.PaymentRequired, "ledger.Hold", "The balance is too low for this request. Top up, or ask for fewer tokens.")
 	e.Details = map[string]any{"required": n.String(), "available": max(available, 0).String()}
-	if p.id.Key != "" {
-		e.Public = "The spending limit of this key is too low for this request. Raise it, or ask for fewer tokens."
-		e.Details["reason"] = "key_limit"
-	}
 	reserved := p.refused.elsewhere
 	for _, l := range p.all() {
 		reserved += l.held

@@ -136,7 +136,7 @@ type simWallet struct {
 	id                string
 	credited, charged money.Nano
 	overrun           money.Nano // what calls cost beyond what was held for them, or beyond what was still theirs
-	limit             *ledger.KeyLimit
+	limit             *ledger.Limit
 	spent             map[int64]money.Nano // by the key, by the start of its interval
 	keyOverrun        money.Nano           // as overrun, of the key
 }
@@ -220,9 +220,9 @@ func (s *simulation) play() error {
 		w := &simWallet{id: fmt.Sprint("wal_", i), spent: map[int64]money.Nano{}}
 		switch i {
 		case 1:
-			w.limit = &ledger.KeyLimit{Amount: 60, Reset: ledger.Never}
+			w.limit = &ledger.Limit{Amount: 60, Reset: ledger.Never}
 		case 2:
-			w.limit = &ledger.KeyLimit{Amount: 80, Reset: ledger.Daily}
+			w.limit = &ledger.Limit{Amount: 80, Reset: ledger.Daily}
 		}
 		s.wallets = append(s.wallets, w)
 		s.store.AddWallet(w.id)
@@ -490,7 +490,9 @@ func (s *simulation) holdOn(n *simNode, w *simWallet, amount money.Nano, key str
 	h := &simHold{node: n, wallet: w, amount: amount, key: key, at: s.now}
 	r := ledger.HoldRequest{Wallet: w.id, Amount: h.amount}
 	if key != "" {
-		r.Key, r.Limit = key, w.limit
+		l := *w.limit
+		l.ID = key
+		r.Key, r.Limits = key, []ledger.Limit{l}
 	}
 	var err error
 	h.hold, err = n.book.Hold(context.Background(), r)

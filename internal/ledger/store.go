@@ -54,17 +54,17 @@ type Node struct {
 	Beat int64
 }
 
-// Fund is a source of leases: a wallet's balance (Key and Period empty), or what a key may spend in one interval.
+// Fund is a source of leases: a wallet's balance (Key and Period empty), or what a key or a budget may spend in one interval.
 type Fund struct {
 	Wallet string
-	Key    string
+	Key    string // id of the Limit
 	Period Period
 }
 
 // Borrow asks for money of a fund.
 type Borrow struct {
 	Fund   Fund
-	Limit  money.Nano // of the key in this period; not read for a wallet
+	Limit  money.Nano // in this period; not read for a wallet
 	Node   string
 	Epoch  int64
 	Lease  int64 // made when the node has none of that id, else extended
@@ -92,7 +92,7 @@ type Return struct {
 	Close  bool // everything left is returned, and the lease ends
 }
 
-// Held is how much of a wallet's lease calls hold.
+// Held is how much of a lease calls hold.
 type Held struct {
 	Wallet string
 	Lease  int64

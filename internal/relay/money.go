@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -121,7 +120,8 @@ func (x *run) reserve(ctx context.Context, need money.Nano) *fault.Error {
 	}
 	var err error
 	caller := x.call.Caller
-	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limit: keyLimit(caller.Limit), Amount: need})
+	var few [8]ledger.Limit
+	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limits: caller.AppendLimits(few[:0], x.call.Limits), Amount: need})
 	if err != nil {
 		x.hold = nil
 		return fault.From(err)
@@ -140,13 +140,6 @@ func (x *run) grow(ctx context.Context, extra money.Nano) *fault.Error {
 	}
 	x.rec.Hold += extra
 	return nil
-}
-
-func keyLimit(l *apikey.Limit) *ledger.KeyLimit {
-	if l == nil {
-		return nil
-	}
-	return &ledger.KeyLimit{Amount: l.Amount, Reset: ledger.Reset(l.Reset)}
 }
 
 // slice is how many answer tokens a stream's hold covers at first, and grows by.

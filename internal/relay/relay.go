@@ -81,6 +81,7 @@ type Receipt struct {
 // Call is one request of a client, decoded and admitted.
 type Call struct {
 	Caller     *apikey.Caller
+	Limits     []ledger.Limit // that bind the call beside those of its key and of the keys above it: budgets
 	Request    *completion.Request
 	Generation string
 	RequestID  string

@@ -192,6 +192,7 @@ func (s *Service) timed(ctx context.Context) error {
 // Submit is one request of a client for videos, decoded and admitted.
 type Submit struct {
 	Caller                    *apikey.Caller
+	Limits                    []ledger.Limit // as relay.Call.Limits
 	Request                   *Request
 	Generation, RequestID     string
 	Catalog                   *catalog.Snapshot
@@ -234,15 +235,14 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	}
 	j := s.newJob(c, &r, &plan)
 	j.Hold, j.Call.Hold = need, need
-	request := ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Amount: need}
-	if l := c.Caller.Limit; l != nil {
-		request.Limit = &ledger.KeyLimit{Amount: l.Amount, Reset: ledger.Reset(l.Reset)}
-	}
-	hold, err := s.Holds.Hold(ctx, request)
+	hold, err := s.Holds.Hold(ctx, ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Limits: c.Caller.AppendLimits(nil, c.Limits), Amount: need})
 	if err != nil {
 		return nil, err
 	}
-	err = s.Holds.Hand(ctx, hold, func(ctx context.Context, from ledger.Handover) error { return s.add(ctx, j, from) })
+	err = s.Holds.Hand(ctx, hold, func(ctx context.Context, from ledger.Handover) error {
+		j.Call.Funds = from.Funds
+		return s.add(ctx, j, from)
+	})
 	if err != nil {
 		return nil, err
 	}

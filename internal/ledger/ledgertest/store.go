@@ -574,9 +574,8 @@ func (s *Store) Escrow(job string, h ledger.Handover) error {
 			s.reserve(p, h.Amount)
 			s.leases[leaseID{ledger.EscrowOwner + job, to}] = &lease{fund: p, granted: h.Amount, escrow: true}
 		}
-		move(h.WalletLease, ledger.EscrowWalletLease, ledger.Fund{Wallet: h.Wallet})
-		if h.KeyLease != 0 {
-			move(h.KeyLease, ledger.EscrowKeyLease, ledger.Fund{Wallet: h.Wallet, Key: h.Key, Period: h.Period})
+		for _, l := range h.Leases {
+			move(l.From, l.To, l.Fund)
 		}
 		return nil
 	})

@@ -27,7 +27,7 @@ func (l *lease) scan(row sqldb.Scanner) error {
 	return row.Scan(&l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
 }
 
-// lockedFund is a wallet or a key's limit that the transaction has locked. Only lockFund gives one, and what
+// lockedFund is a wallet or a limit that the transaction has locked. Only lockFund gives one, and what
 // locks a lease takes it: the lock of a lease before that of its fund does not compile.
 type lockedFund struct{ ledger.Fund }
 
@@ -41,7 +41,7 @@ func lockLease(t *sqldb.Tx, of lockedFund, node string, id int64) (*lease, error
 	return &l, err
 }
 
-// lockFund locks a wallet or a key's limit, and reads how much it has left, and its recalls. The fund of a key is created at its first use.
+// lockFund locks a wallet or a limit, and reads how much it has left, and its recalls. The fund of a limit is created at its first use.
 func lockFund(t *sqldb.Tx, p ledger.Fund, limit money.Nano) (of lockedFund, available money.Nano, recall int64, err error) {
 	of = lockedFund{p}
 	if p.Key == "" {
@@ -214,7 +214,7 @@ func (s *Ledger) Recalled(ctx context.Context, node string) ([]int64, error) {
 	return sqldb.List(ctx, s.db, "store.Recalled", sqldb.Only[int64], leasesRecalled, node)
 }
 
-// HandOver takes an amount from leases of a node and leases it to the job, so that the leased money of wallet and key stays the same.
+// HandOver takes an amount from leases of a node and leases it to the job, so that the leased money of each fund stays the same.
 func HandOver(t *sqldb.Tx, job string, o ledger.Handover, now time.Time) error {
 	if o.Amount == 0 {
 		return nil
@@ -222,10 +222,14 @@ func HandOver(t *sqldb.Tx, job string, o ledger.Handover, now time.Time) error {
 	if err := InEpoch(t, "store.AddJob", o.Node, o.Epoch); err != nil {
 		return err
 	}
-	if err := moveLease(t, job, o, ledger.Fund{Wallet: o.Wallet}, o.WalletLease, ledger.EscrowWalletLease, now); err != nil || o.KeyLease == 0 {
-		return err
+	leases := slices.Clone(o.Leases)
+	slices.SortFunc(leases, func(a, b ledger.Handed) int { return fundOrder(a.Fund, b.Fund) })
+	for _, l := range leases {
+		if err := moveLease(t, job, o, l.Fund, l.From, l.To, now); err != nil {
+			return err
+		}
 	}
-	return moveLease(t, job, o, ledger.Fund{Wallet: o.Wallet, Key: o.Key, Period: o.Period}, o.KeyLease, ledger.EscrowKeyLease, now)
+	return nil
 }
 
 func moveLease(t *sqldb.Tx, job string, o ledger.Handover, p ledger.Fund, from, to int64, now time.Time) error {

@@ -283,10 +283,10 @@ func manyRefunds(t *testing.T, d *books) {
 func refundedKey(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
-	limit := &ledger.KeyLimit{Amount: 10 * ruble, Reset: ledger.Daily}
+	limit := []ledger.Limit{{ID: "key_1", Amount: 10 * ruble, Reset: ledger.Daily}}
 	spend := func(n money.Nano) *record.Call {
 		t.Helper()
-		h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: limit, Amount: n})
+		h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: limit, Amount: n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,7 +298,7 @@ func refundedKey(t *testing.T, d *books) {
 	}
 	full := func() {
 		t.Helper()
-		if f := d.refused(b, ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: limit, Amount: 1}); f.Details["reason"] != "key_limit" {
+		if f := d.refused(b, ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: limit, Amount: 1}); f.Details["reason"] != "key_limit" {
 			t.Errorf("%v", f.Details)
 		}
 	}
@@ -338,11 +338,11 @@ func resetSpending(t *testing.T, d *books) {
 		w := d.wallet(100 * ruble)
 		user := "usr_" + strings.TrimPrefix(w, "wal_")
 		k := mustKey(t, d.store, user, func(n *apikey.NewKey) { n.Limit = &apikey.Limit{Amount: 10 * ruble, Reset: apikey.Reset(reset)} })
-		limit := &ledger.KeyLimit{Amount: 10 * ruble, Reset: reset}
+		limit := []ledger.Limit{{ID: k.ID, Amount: 10 * ruble, Reset: reset}}
 		one, two := d.node(), d.node()
 		spend := func(b *ledger.Book, n money.Nano) *record.Call {
 			t.Helper()
-			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: k.ID, Limit: limit, Amount: n})
+			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: k.ID, Limits: limit, Amount: n})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -355,7 +355,7 @@ func resetSpending(t *testing.T, d *books) {
 		full := func() {
 			t.Helper()
 			for _, b := range []*ledger.Book{one, two} {
-				if f := d.refused(b, ledger.HoldRequest{Wallet: w, Key: k.ID, Limit: limit, Amount: 1}); f.Details["reason"] != "key_limit" {
+				if f := d.refused(b, ledger.HoldRequest{Wallet: w, Key: k.ID, Limits: limit, Amount: 1}); f.Details["reason"] != "key_limit" {
 					t.Errorf("%v", f.Details)
 				}
 			}

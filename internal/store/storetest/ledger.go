@@ -391,7 +391,7 @@ func adjustments(t *testing.T, d *books) {
 func wholeCall(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
-	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 5 * ruble, Reset: ledger.Daily}, Amount: ruble})
+	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 5 * ruble, Reset: ledger.Daily}}, Amount: ruble})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -541,7 +541,7 @@ func keyLimits(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
 	request := func(key string, amount, limit money.Nano, reset ledger.Reset) ledger.HoldRequest {
-		return ledger.HoldRequest{Wallet: w, Key: key, Amount: amount, Limit: &ledger.KeyLimit{Amount: limit, Reset: reset}}
+		return ledger.HoldRequest{Wallet: w, Key: key, Amount: amount, Limits: []ledger.Limit{{ID: key, Amount: limit, Reset: reset}}}
 	}
 	spend := func(key string, amount, limit money.Nano, reset ledger.Reset) {
 		t.Helper()
@@ -640,7 +640,7 @@ func endsOnce(t *testing.T, d *books) {
 func growing(t *testing.T, d *books) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
-	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 6 * ruble}, Amount: ruble}
+	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 6 * ruble}}, Amount: ruble}
 	h, err := b.Hold(d.ctx, r)
 	if err != nil {
 		t.Fatal(err)
@@ -880,7 +880,7 @@ func recall(t *testing.T, d *books) {
 
 	// Limits of keys are asked back as well.
 	w = d.wallet(100 * ruble)
-	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 20 * ruble, Reset: ledger.Daily}, Amount: 2 * ruble}
+	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 20 * ruble, Reset: ledger.Daily}}, Amount: 2 * ruble}
 	kh, err := one.Hold(d.ctx, r)
 	if err != nil {
 		t.Fatal(err)
@@ -1208,7 +1208,7 @@ func noLeak(t *testing.T, d *books) {
 		w := d.wallet(100 * ruble)
 		wallets = append(wallets, w)
 		for i := range 10 {
-			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_" + w, Limit: &ledger.KeyLimit{Amount: 50 * ruble, Reset: ledger.Monthly}, Amount: ruble})
+			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_" + w, Limits: []ledger.Limit{{ID: "key_" + w, Amount: 50 * ruble, Reset: ledger.Monthly}}, Amount: ruble})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -1268,7 +1268,7 @@ func manyAtOnce(t *testing.T, d *books) {
 				w := wallets[k]
 				r := ledger.HoldRequest{Wallet: w, Key: "key_1" + w, Amount: money.Nano(1000 + i)}
 				if i%2 == 0 {
-					r.Limit = &ledger.KeyLimit{Amount: ruble / 2, Reset: ledger.Weekly}
+					r.Limits = []ledger.Limit{{ID: r.Key, Amount: ruble / 2, Reset: ledger.Weekly}}
 				}
 				h, err := b.Hold(d.ctx, r)
 				if err != nil {

@@ -28,7 +28,7 @@ func anySchedule(t *testing.T, open Open) {
 		for range 2 {
 			w := m.desk.wallet(0)
 			m.wallets = append(m.wallets, &modelWallet{id: w, keys: []modelKey{
-				{id: "key_free" + w}, {id: "key_limited" + w, limit: &ledger.KeyLimit{Amount: 50, Reset: ledger.Daily}}}})
+				{id: "key_free" + w}, {id: "key_limited" + w, limit: &ledger.Limit{ID: "key_limited" + w, Amount: 50, Reset: ledger.Daily}}}})
 		}
 		for i := range 2 {
 			m.nodes = append(m.nodes, &modelNode{n: i})
@@ -92,7 +92,7 @@ func (n *modelNode) GoString() string { return fmt.Sprintf("node %d", n.n) }
 
 type modelKey struct {
 	id      string
-	limit   *ledger.KeyLimit
+	limit   *ledger.Limit
 	spent   map[string]money.Nano // by day
 	overrun money.Nano
 }
@@ -287,7 +287,11 @@ func (m *model) hold(t *rapid.T) {
 	k := &w.keys[rapid.IntRange(0, 1).Draw(t, "key")]
 	h := &modelHold{node: n, wallet: w, key: k, amount: amounts.Draw(t, "amount"), day: m.day()}
 	var err error
-	h.hold, err = n.book.Hold(context.Background(), ledger.HoldRequest{Wallet: w.id, Key: k.id, Limit: k.limit, Amount: h.amount})
+	r := ledger.HoldRequest{Wallet: w.id, Key: k.id, Amount: h.amount}
+	if k.limit != nil {
+		r.Limits = []ledger.Limit{*k.limit}
+	}
+	h.hold, err = n.book.Hold(context.Background(), r)
 	m.judge(t, h, h.amount, err)
 	if err == nil {
 		m.holds = append(m.holds, h)

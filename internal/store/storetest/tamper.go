@@ -247,7 +247,7 @@ func kept(t *testing.T, b Books) Books {
 	}
 	book.Note(&record.Call{Generation: "gen-0", Wallet: "wal_1", User: "usr_1", At: at, Model: "a/none", Status: 502})
 	for _, id := range []string{"gen-1", "gen-2"} {
-		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limit: &ledger.KeyLimit{Amount: 500}, Amount: 10})
+		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 500}}, Amount: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -271,7 +271,7 @@ func keepJobs(t *testing.T, b Books, book *ledger.Book, at time.Time) {
 	t.Helper()
 	ctx := context.Background()
 	for i, id := range []string{"vj_1", "vj_2"} {
-		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limit: &ledger.KeyLimit{Amount: 500}, Amount: 10})
+		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 500}}, Amount: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -521,7 +521,7 @@ func limitedKey(t *testing.T, s *studio) {
 	if spent, err := s.store.Ledger.KeySpend(s.ctx, "key_1"); err != nil || spent.Total != 8*ruble {
 		t.Errorf("%+v, %v", spent, err)
 	}
-	h, err := k.book.Hold(s.ctx, ledger.HoldRequest{Wallet: c.Wallet, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 20 * ruble}, Amount: 12 * ruble})
+	h, err := k.book.Hold(s.ctx, ledger.HoldRequest{Wallet: c.Wallet, Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 20 * ruble}}, Amount: 12 * ruble})
 	if err != nil {
 		t.Fatalf("what the job did not use is still held: %v", err)
 	}

@@ -21,8 +21,8 @@ func (d *books) setZone(wallet, name string) (zone.History, error) {
 func zoneDays(t *testing.T, d *books) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
-	limit := &ledger.KeyLimit{Amount: 3 * ruble, Reset: ledger.Daily}
-	ask := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: limit, Amount: ruble}
+	limit := []ledger.Limit{{ID: "key_1", Amount: 3 * ruble, Reset: ledger.Daily}}
+	ask := ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: limit, Amount: ruble}
 	spend := func() {
 		t.Helper()
 		h, err := b.Hold(d.ctx, ask)
