@@ -109,6 +109,19 @@ func (b *Book) Call(ctx context.Context, wallet, generation string) (*record.Cal
 	return call, entries, err
 }
 
+// FundStates is Reader.FundStates after CatchUp.
+func (b *Book) FundStates(ctx context.Context, funds []Fund) ([]FundState, error) {
+	if _, err := b.CatchUp(ctx); err != nil {
+		return nil, err
+	}
+	return b.store.FundStates(ctx, funds)
+}
+
+// Fund is where a limit of a wallet counts at present.
+func (b *Book) Fund(wallet string, l Limit) Fund {
+	return Fund{Wallet: wallet, Key: l.ID, Period: l.Reset.Period(b.store.Local(wallet, b.cfg.Now()))}
+}
+
 // KeySpend is Reader.KeySpend after CatchUp.
 func (b *Book) KeySpend(ctx context.Context, key string) (KeySpend, error) {
 	if _, err := b.CatchUp(ctx); err != nil {

@@ -28,6 +28,12 @@ type Own struct {
 	Consumed map[int64]money.Nano // what its leases were charged, by the lease
 }
 
+// FundState is what counts in a fund of a limit at present.
+type FundState struct {
+	Spent money.Nano // by calls that have ended, without refunds, and since the spending was reset
+	Held  money.Nano // by calls that run, as their nodes reported every few seconds, and by jobs; 0 where the limit is open
+}
+
 // ActivityRow is one day of one model, as in GET /v1/activity.
 type ActivityRow struct {
 	Date             string // YYYY-MM-DD, UTC
@@ -113,7 +119,9 @@ type Reader interface {
 	Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error)
 	// Call finds one recorded call of a wallet ("" any wallet) and the ledger entries it became. It fails with fault.NotFound.
 	Call(ctx context.Context, wallet, generation string) (*record.Call, []Entry, error)
-	// KeySpend counts the cost of calls minus their refunds.
+	// FundStates is what counts in funds of one wallet, in their order. A budget has one fund in each interval, a key in each of Periods.
+	FundStates(ctx context.Context, funds []Fund) ([]FundState, error)
+	// KeySpend counts the cost of calls minus their refunds, also of calls by keys that come from the key, and had it among their limits.
 	KeySpend(ctx context.Context, key string) (KeySpend, error)
 	// Statement lists top-ups, corrections and refunds of a wallet with a transaction below before, the newest first, at most count.
 	Statement(ctx context.Context, wallet string, before int64, count int) ([]Movement, error)

@@ -39,8 +39,9 @@ var foundBy = []uint64{
 
 // TestSimulation plays schedules of failures on three nodes in virtual time, against a model that is nothing but sums: money comes and goes,
 // calls hold, grow and settle, jobs hand their money over, the store stalls, refuses and loses answers, refuses some records for good, nodes crash
-// with torn writes, freeze and wake, bytes of their journals are damaged, and their folders are copied and started while the originals run.
-// After each step the books balance and no wallet or key is further below zero than its calls cost beyond what was held for them. At the end
+// with torn writes, freeze and wake, bytes of their journals are damaged, and their folders are copied and started while the originals run. Their
+// clocks differ by hours, and above calls are trees of budgets and keys, which change and end while calls run, and renew.
+// After each step the books balance and no wallet, key or budget is further below zero than its calls cost beyond what was held for them. At the end
 // nothing is lost (but for one charge for each damaged byte), doubled or left held. A failure prints its seed; -sim.seed plays it again.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
@@ -115,6 +116,7 @@ type simulation struct {
 type simCharge struct {
 	wallet *simWallet
 	key    string
+	limits []*simLimit
 	cost   money.Nano
 	at     time.Time
 	node   *simNode // whose journal had it, nil for a job
@@ -130,6 +132,26 @@ type simNode struct {
 	first  string // name of the node whose folder this one has, itself or a copy
 	began  int    // number of its last start among those of all nodes
 	harmed int    // bytes of its journal that were damaged
+	ahead  time.Duration
+}
+
+// simLimit is a budget, or a key above others.
+type simLimit struct {
+	ledger.Limit
+	above   *simLimit
+	gone    bool
+	most    money.Nano // highest amount that it ever had
+	overrun money.Nano // as that of its wallet
+}
+
+// chain are the limits that are left of one and those above it.
+func (l *simLimit) chain() (list []*simLimit) {
+	for ; l != nil; l = l.above {
+		if !l.gone {
+			list = append(list, l)
+		}
+	}
+	return list
 }
 
 type simWallet struct {
@@ -139,6 +161,7 @@ type simWallet struct {
 	limit             *ledger.Limit
 	spent             map[int64]money.Nano // by the key, by the start of its interval
 	keyOverrun        money.Nano           // as overrun, of the key
+	limits            []*simLimit
 }
 
 // at is the key's interval of a moment.
@@ -151,9 +174,12 @@ func (w *simWallet) at(at time.Time) int64 {
 }
 
 // over takes in what was spent without being held.
-func (w *simWallet) over(n money.Nano, key string) {
-	if w.overrun += n; key != "" {
-		w.keyOverrun += n
+func (h *simHold) over(n money.Nano) {
+	if h.wallet.overrun += n; h.key != "" {
+		h.wallet.keyOverrun += n
+	}
+	for _, l := range h.limits {
+		l.overrun += n
 	}
 }
 
@@ -162,6 +188,8 @@ type simHold struct {
 	node   *simNode
 	wallet *simWallet
 	key    string
+	limits []*simLimit
+	funds  []record.Fund // of a job
 	amount money.Nano
 	at     time.Time
 	lapsed bool // others may have taken the money back
@@ -170,7 +198,7 @@ type simHold struct {
 }
 
 func (s *simulation) config(n *simNode) ledger.Config {
-	cfg := ledger.Default(filepath.Join(s.dir, n.name), func() time.Time { return s.now })
+	cfg := ledger.Default(filepath.Join(s.dir, n.name), func() time.Time { return s.now.Add(n.ahead) })
 	cfg.Journal.Sync, cfg.Journal.SegmentBytes, cfg.ApplyEvery, cfg.TickEvery = journal.Never, 4096, time.Hour, time.Hour
 	cfg.Wait = func(_ context.Context, d time.Duration) error { s.elapse(d, n); return nil }
 	return cfg
@@ -215,7 +243,7 @@ func (s *simulation) play() error {
 	s.store.Fate = s.fate
 	s.store.Refuse = func(generation string) bool { _, refused := s.aside[generation]; return refused }
 	for i := range 3 {
-		n := &simNode{name: fmt.Sprint("node", i), first: fmt.Sprint("node", i)}
+		n := &simNode{name: fmt.Sprint("node", i), first: fmt.Sprint("node", i), ahead: time.Duration(s.rand.IntN(3)*s.rand.IntN(5)) * time.Hour}
 		s.nodes = append(s.nodes, n)
 		w := &simWallet{id: fmt.Sprint("wal_", i), spent: map[int64]money.Nano{}}
 		switch i {
@@ -223,6 +251,9 @@ func (s *simulation) play() error {
 			w.limit = &ledger.Limit{Amount: 60, Reset: ledger.Never}
 		case 2:
 			w.limit = &ledger.Limit{Amount: 80, Reset: ledger.Daily}
+		}
+		for j := range s.rand.IntN(6) {
+			w.limits = append(w.limits, s.newLimit(w, j))
 		}
 		s.wallets = append(s.wallets, w)
 		s.store.AddWallet(w.id)
@@ -240,7 +271,7 @@ func (s *simulation) play() error {
 		{"top up", 4, s.topUp}, {"adjust", 2, s.adjust}, {"refund", 2, s.refund}, {"hold", 14, s.hold}, {"grow", 8, s.grow}, {"settle", 12, s.settle}, {"release", 3, s.release},
 		{"note", 1, s.note}, {"job", 2, s.job}, {"end job", 2, s.endJob}, {"tick", 8, s.tickOne}, {"flush", 4, s.flushOne}, {"wait", 5, s.wait},
 		{"crash", 2, s.crash}, {"restart", 3, s.restart}, {"freeze", 3, s.freeze}, {"thaw", 3, s.thaw}, {"sleep", 1, s.sleep}, {"weather", 3, s.weather}, {"read", 3, s.read},
-		{"copy", 1, s.copyFolder}, {"damage", 2, s.damage}, {"decide", 1, s.decide},
+		{"copy", 1, s.copyFolder}, {"damage", 2, s.damage}, {"decide", 1, s.decide}, {"limits", 3, s.changeLimit},
 	}
 	total := 0
 	for _, st := range steps {
@@ -351,7 +382,7 @@ func (s *simulation) hide(n *simNode) {
 	for _, h := range n.behind {
 		if !h.hidden {
 			h.hidden = true
-			h.wallet.over(h.amount, h.key)
+			h.over(h.amount)
 		}
 	}
 }
@@ -487,12 +518,18 @@ func (s *simulation) hold() error {
 
 // holdOn asks a node for money. It must not get what is not there.
 func (s *simulation) holdOn(n *simNode, w *simWallet, amount money.Nano, key string) error {
-	h := &simHold{node: n, wallet: w, amount: amount, key: key, at: s.now}
+	h := &simHold{node: n, wallet: w, amount: amount, key: key, at: s.now.Add(n.ahead)}
 	r := ledger.HoldRequest{Wallet: w.id, Amount: h.amount}
 	if key != "" {
 		l := *w.limit
 		l.ID = key
 		r.Key, r.Limits = key, []ledger.Limit{l}
+	}
+	if len(w.limits) > 0 && s.rand.IntN(3) > 0 {
+		h.limits = w.limits[s.rand.IntN(len(w.limits))].chain()
+	}
+	for _, l := range h.limits {
+		r.Limits = append(r.Limits, l.Limit)
 	}
 	var err error
 	h.hold, err = n.book.Hold(context.Background(), r)
@@ -573,7 +610,7 @@ func (s *simulation) call(h *simHold, cost money.Nano) *record.Call {
 		At: s.now, ModelAsked: "a/b", Model: "a/b", Provider: "p", Endpoint: "p/a/b", Status: 200, Finish: "stop", Cost: cost, Settled: true}
 	if h.key != "" {
 		c.At = h.at // its interval is that of the hold
-	} else if s.rand.IntN(4) == 0 { // the wall clock has stepped
+	} else if h.node != nil && s.rand.IntN(4) == 0 { // the wall clock has stepped
 		c.At = c.At.Add(time.Duration(s.rand.IntN(7200)-3600) * time.Second)
 	}
 	c.Usage.Prompt, c.Usage.Completion = usage.Of(1), usage.Of(1)
@@ -597,14 +634,14 @@ func (s *simulation) settle() error {
 	if err := h.node.book.Settle(context.Background(), h.hold, c); err != nil {
 		return err // neither the store nor the other nodes are needed for it
 	}
-	x := simCharge{wallet: h.wallet, key: h.key, cost: cost, at: c.At, node: h.node}
+	x := simCharge{wallet: h.wallet, key: h.key, limits: h.limits, cost: cost, at: c.At, node: h.node}
 	if refused {
 		s.aside[c.Generation] = x
 	} else {
 		s.settled[c.Generation] = x
 		s.paid = append(s.paid, c)
 		s.charged(h, cost)
-		h.node.behind = append(h.node.behind, &simHold{wallet: h.wallet, amount: cost, key: h.key})
+		h.node.behind = append(h.node.behind, &simHold{wallet: h.wallet, amount: cost, key: h.key, limits: h.limits})
 	}
 	if s.silent(h.node) {
 		s.hide(h.node)
@@ -623,7 +660,7 @@ func (s *simulation) charged(h *simHold, cost money.Nano) {
 	if h.lapsed {
 		over = cost
 	}
-	h.wallet.over(over, h.key)
+	h.over(over)
 }
 
 // copyFolder copies the folder of a node, alive or dead, and starts a node with the copy. Of the two the one that began last has the identity; the
@@ -692,7 +729,7 @@ func (s *simulation) decide() error {
 		if known { // and not posted already, because a copy of the folder had it as well
 			delete(s.aside, a.Generation)
 			s.settled[a.Generation] = x
-			s.charged(&simHold{wallet: x.wallet, key: x.key, at: x.at, lapsed: true}, x.cost)
+			s.charged(&simHold{wallet: x.wallet, key: x.key, limits: x.limits, at: x.at, lapsed: true}, x.cost)
 		}
 	}
 	return nil
@@ -728,6 +765,7 @@ func (s *simulation) job() error {
 	h.job = fmt.Sprint("vj_", s.calls)
 	var lost bool
 	err := h.node.book.Hand(context.Background(), h.hold, func(_ context.Context, o ledger.Handover) error {
+		h.funds = o.Funds
 		err := s.store.Escrow(h.job, o)
 		lost = fault.Is(err, fault.StorageUnavailable)
 		return err
@@ -765,7 +803,8 @@ func (s *simulation) endJob() error {
 func (s *simulation) endFor(h *simHold, cost money.Nano) error {
 	c := s.call(h, cost)
 	if cost > 0 {
-		s.settled[c.Generation] = simCharge{wallet: h.wallet, key: h.key, cost: cost, at: c.At}
+		c.Funds = h.funds
+		s.settled[c.Generation] = simCharge{wallet: h.wallet, key: h.key, limits: h.limits, cost: cost, at: c.At}
 		s.charged(h, cost)
 	} else {
 		c.Settled = false
@@ -957,8 +996,108 @@ func (s *simulation) invariants() error {
 		if w.credited-w.charged < -w.overrun {
 			return fmt.Errorf("wallet %s is at %d, and calls cost only %d more than was held", w.id, w.credited-w.charged, w.overrun)
 		}
+		for _, l := range w.limits {
+			for fund, spent := range s.store.SpentBy(w.id, l.ID) {
+				if over := spent - l.most; !l.Open && fund.Period.Kind == l.Reset.Period(s.now).Kind && over > l.overrun {
+					return fmt.Errorf("%s has spent %d in %v, %d above its highest limit, and calls cost only %d more than was held", l.ID, spent, fund.Period, over, l.overrun)
+				}
+			}
+		}
 	}
 	return nil
+}
+
+// newLimit makes a limit of a wallet, under another one or by itself.
+func (s *simulation) newLimit(w *simWallet, n int) *simLimit {
+	l := &simLimit{Limit: ledger.Limit{ID: fmt.Sprintf("bud_%s_%d", w.id, n), Amount: money.Nano(20 + s.rand.IntN(120)), Open: s.rand.IntN(6) == 0}}
+	if s.rand.IntN(3) == 0 {
+		l.ID = fmt.Sprintf("key_above_%s_%d", w.id, n)
+	}
+	l.Reset = []ledger.Reset{ledger.Never, ledger.Daily, ledger.Weekly, ledger.Monthly}[s.rand.IntN(4)]
+	if len(w.limits) > 0 && s.rand.IntN(4) > 0 {
+		l.above = w.limits[s.rand.IntN(len(w.limits))]
+	}
+	l.most = l.Amount
+	return l
+}
+
+// changeLimit changes the amount of a limit, or ends it, as when a member leaves. Calls that run under it go on.
+func (s *simulation) changeLimit() error {
+	w := s.wallets[s.rand.IntN(len(s.wallets))]
+	if len(w.limits) == 0 {
+		return nil
+	}
+	l := w.limits[s.rand.IntN(len(w.limits))]
+	if s.rand.IntN(3) == 0 {
+		l.gone = !l.gone
+		return nil
+	}
+	l.Amount = money.Nano(20 + s.rand.IntN(120))
+	l.most = max(l.most, l.Amount)
+	return nil
+}
+
+// limits compares what counts in budgets with the charges of their calls, and holds of each all that is left, and no more.
+func (s *simulation) limits(ctx context.Context) error {
+	want := map[ledger.Fund]money.Nano{}
+	for generation, x := range s.settled {
+		c, _, err := s.store.Call(ctx, "", generation)
+		if err != nil {
+			return err
+		}
+		if len(c.Funds) != len(x.limits) {
+			return fmt.Errorf("%s counts in %v, its hold was of %d", generation, c.Funds, len(x.limits))
+		}
+		for i := range c.Funds {
+			if f := &c.Funds[i]; f.ID != x.limits[i].ID || x.node != nil && (f.Lease == 0) != x.limits[i].Open && x.cost > 0 && f.Kind == "" {
+				return fmt.Errorf("%s counts in %v instead of %s", generation, f, x.limits[i].ID)
+			}
+			for _, p := range ledger.Counted(nil, &c.Funds[i], c.At) {
+				want[ledger.Fund{Wallet: x.wallet.id, Key: c.Funds[i].ID, Period: p}] += x.cost - s.back[generation]
+			}
+		}
+	}
+	n := s.nodes[0]
+	for _, w := range s.wallets {
+		if err := s.topUpFor(w); err != nil {
+			return err
+		}
+		for _, l := range w.limits {
+			for fund, spent := range s.store.SpentBy(w.id, l.ID) {
+				if spent != want[fund] {
+					return fmt.Errorf("%s has spent %d in %v, its calls say %d", l.ID, spent, fund.Period, want[fund])
+				}
+				delete(want, fund)
+			}
+			if l.Open {
+				continue
+			}
+			left := max(0, l.Amount-s.store.Spent(n.book.Fund(w.id, l.Limit)))
+			r := ledger.HoldRequest{Wallet: w.id, Limits: []ledger.Limit{l.Limit}, Amount: left}
+			h, err := n.book.Hold(ctx, r)
+			if err != nil {
+				return fmt.Errorf("%s has %d left, which cannot be held: %w", l.ID, left, err)
+			}
+			r.Amount = 1
+			if _, err := n.book.Hold(ctx, r); !fault.Is(err, fault.PaymentRequired) || fault.From(err).Details["reason"] == nil {
+				return fmt.Errorf("%s has given more than %d: %w", l.ID, left, err)
+			}
+			h.Release()
+		}
+	}
+	for fund, n := range want {
+		if n != 0 {
+			return fmt.Errorf("%v has not counted %d", fund, n)
+		}
+	}
+	return nil
+}
+
+// topUpFor puts more into a wallet than any limit leaves.
+func (s *simulation) topUpFor(w *simWallet) error {
+	_, err := ledger.Credit(context.Background(), s.store, ledger.TopUp{Wallet: w.id, Source: "s", ExternalID: w.id + "-end", Amount: 100_000, Actor: simActor}, s.now)
+	w.credited += 100_000
+	return err
 }
 
 // finish makes all well, ends what is under way, and finds nothing lost, doubled or left held.
@@ -1011,7 +1150,7 @@ func (s *simulation) finish() error {
 			return fmt.Errorf("%s: %+v, %w", generation, entries, err)
 		}
 	}
-	if err := s.keys(); err != nil {
+	if err := errors.Join(s.keys(), s.limits(ctx)); err != nil {
 		return err
 	}
 	return s.invariants()

@@ -54,9 +54,6 @@ func (b *Book) tell(ctx context.Context) error {
 	var news []Held
 	var of []*lease
 	for _, p := range b.shares() {
-		if p.id.Key != "" { // holds on a key's limit are not shown
-			continue
-		}
 		p.mu.Lock()
 		for _, l := range p.leases(epoch) {
 			if l.held != l.reported {

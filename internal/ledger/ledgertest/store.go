@@ -252,6 +252,19 @@ func (s *Store) Spent(p ledger.Fund) money.Nano {
 	return s.fund(p).spent
 }
 
+// SpentBy is what counts in the funds of a limit.
+func (s *Store) SpentBy(wallet, id string) map[ledger.Fund]money.Nano {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := map[ledger.Fund]money.Nano{}
+	for p, k := range s.keys {
+		if p.Wallet == wallet && p.Key == id {
+			all[p] = k.spent
+		}
+	}
+	return all
+}
+
 // Leave is ledger.Nodes.Leave.
 func (s *Store) Leave(_ context.Context, id string, epoch int64) error {
 	return s.ask("Leave", id, func() error {
@@ -479,7 +492,12 @@ func (s *Store) applyItem(node string, it *ledger.Item) (cost money.Nano) {
 			s.fund(ledger.Fund{Wallet: c.Wallet, Key: c.Key, Period: p}).spent += c.Cost
 		}
 	}
-	for _, id := range [...]int64{it.WalletLease, it.KeyLease} {
+	leases := []int64{it.WalletLease, it.KeyLease}
+	for i := range c.Funds {
+		leases = append(leases, c.Funds[i].Lease)
+	}
+	s.inFunds(&c, c.Cost)
+	for _, id := range leases {
 		if l := s.leases[leaseID{node, id}]; l != nil && id != 0 {
 			before := l.left()
 			l.consumed += c.Cost
@@ -488,6 +506,15 @@ func (s *Store) applyItem(node string, it *ledger.Item) (cost money.Nano) {
 	}
 	s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + c.Wallet, ledger.SettleRef + c.Generation, -c.Cost})
 	return c.Cost
+}
+
+// inFunds adds n to what was spent in the funds of a call.
+func (s *Store) inFunds(c *record.Call, n money.Nano) {
+	for i := range c.Funds {
+		for _, p := range ledger.Counted(nil, &c.Funds[i], c.At) {
+			s.fund(ledger.Fund{Wallet: c.Wallet, Key: c.Funds[i].ID, Period: p}).spent += n
+		}
+	}
 }
 
 // Post is ledger.Poster.Post.
@@ -522,6 +549,9 @@ func (s *Store) Post(_ context.Context, p ledger.Posting) (done ledger.Posted, e
 			for _, period := range ledger.Periods(c.At) {
 				s.fund(ledger.Fund{Wallet: c.Wallet, Key: c.Key, Period: period}).spent -= p.Amount
 			}
+		}
+		if c != nil {
+			s.inFunds(c, -p.Amount)
 		}
 		s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + p.Wallet, p.Ref, p.Amount}, entry{s.serial, p.Against, p.Ref, -p.Amount})
 		return nil
@@ -660,6 +690,25 @@ func (s *Store) Call(_ context.Context, wallet, generation string) (call *record
 		return nil
 	})
 	return call, entries, err
+}
+
+// FundStates is ledger.Reader.FundStates.
+func (s *Store) FundStates(_ context.Context, funds []ledger.Fund) (all []ledger.FundState, err error) {
+	err = s.ask("FundStates", "", func() error {
+		for _, f := range funds {
+			x := ledger.FundState{Spent: s.fund(f).spent}
+			for _, l := range s.leases {
+				if l.fund == f && l.escrow {
+					x.Held += l.left()
+				} else if l.fund == f {
+					x.Held += min(l.held, l.left())
+				}
+			}
+			all = append(all, x)
+		}
+		return nil
+	})
+	return all, err
 }
 
 // KeySpend is ledger.Reader.KeySpend, of the total alone.

@@ -184,10 +184,10 @@ func postSettled(t *sqldb.Tx, b *ledger.Batch, calls []*record.Call, revenue mon
 	})
 }
 
-// lockedFunds are the wallets and keys' limits of a batch, as lockedFund is one.
+// lockedFunds are the wallets and limits of a batch, as lockedFund is one.
 type lockedFunds struct{}
 
-// chargeFunds takes the costs of a batch from wallets, and then from keys' limits.
+// chargeFunds takes the costs of a batch from wallets, and then from limits.
 func chargeFunds(t *sqldb.Tx, b *ledger.Batch, sums *tally) (lockedFunds, error) {
 	err := charge(t, b, sums.charged)
 	if err == nil {

@@ -133,6 +133,21 @@ func movements(t *sqldb.Tx, text string, args ...any) ([]ledger.Movement, error)
 	return sqldb.Collect(rows, err, scanMovement)
 }
 
+// FundStates is ledger.Reader.FundStates.
+func (s *Ledger) FundStates(ctx context.Context, funds []ledger.Fund) ([]ledger.FundState, error) {
+	all := make([]ledger.FundState, len(funds))
+	err := s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		for i, f := range funds {
+			err := q.QueryRowContext(ctx, fundState, sqldb.Text(f.Wallet), sqldb.Text(f.Key), f.Period.Kind, f.Period.Start).Scan((*int64)(&all[i].Spent), (*int64)(&all[i].Held))
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return err
+			}
+		}
+		return nil
+	})
+	return all, err
+}
+
 // KeySpend is ledger.Reader.KeySpend.
 func (s *Ledger) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {
 	err = s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {

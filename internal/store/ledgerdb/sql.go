@@ -62,6 +62,11 @@ const (
 	keyForgive = `UPDATE key_spend SET forgiven = spent WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
 	keySpend   = `SELECT COALESCE(SUM(spent), 0), COALESCE(SUM(forgiven), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
+	// What calls hold of a fund, as in walletHeld.
+	fundState = `SELECT spent - forgiven, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
+		FROM leases l WHERE l.wallet = k.wallet AND l.key_id = k.key_id AND l.period = k.period AND l.start = k.start)
+		FROM key_spend k WHERE k.wallet = $1 AND k.key_id = $2 AND k.period = $3 AND k.start = $4`
+
 	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
 	transactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
 	// by the index of the second in the id; few calls have the same
@@ -95,6 +100,9 @@ var keySpending = sqldb.Table{Name: "key_spend", Columns: []string{"wallet", "ke
 	// A refund of a call from before a reset is not forgiven twice.
 	Merge: "ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent, forgiven = CASE WHEN key_spend.forgiven > key_spend.spent + excluded.spent THEN key_spend.spent + excluded.spent ELSE key_spend.forgiven END"}
 
+// keyDropped notes what calls had spent beside their keys, when they are dropped.
+const keyDropped = `UPDATE key_spend SET dropped = dropped + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+
 // maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
 const maxEntries = 10_000
 
@@ -118,7 +126,7 @@ const (
 		WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:' AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8))`
 	// Sums in two parts, because one of int64 does not hold them.
 	checkCounts   = `SELECT COUNT(*), CAST(COALESCE(SUM(settled), 0) AS BIGINT), CAST(COALESCE(SUM(cost / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(cost % 1000000000), 0) AS BIGINT) FROM generations`
-	checkKeySpend = `SELECT wallet, key_id, period, start, spent FROM key_spend`
+	checkKeySpend = `SELECT wallet, key_id, period, start, spent, dropped FROM key_spend`
 )
 
 // Hot are the statements that run for each batch or lease; an engine may prepare them.

@@ -31,8 +31,8 @@ const (
 	oldDrop    = `DELETE FROM generations WHERE wallet = $1 AND id = $2`
 	refundsIn  = refundsOfWallets + `AND w.account = $1 ORDER BY w.transaction_id`
 
-	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes, sales) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`
-	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes, sales FROM ledger_sweeps ORDER BY seq`
+	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds FROM ledger_sweeps ORDER BY seq`
 	sweepsAny = `SELECT COUNT(*) FROM (SELECT 1 FROM ledger_sweeps LIMIT 1) s`
 
 	walletsAtOnce = 2000 // that are looked at for old calls
@@ -45,6 +45,7 @@ type sweep struct {
 	rubles, nanos  int64 // their costs, in two parts, because an int64 may not hold all sums of them
 	hours, taxes   ledger.Digest
 	sales          ledger.Digest // zero of calls that were dropped before sales were kept
+	funds          ledger.Digest // zero of calls that counted in their keys alone
 }
 
 func (s *sweep) content() [sha256.Size]byte {
@@ -56,6 +57,9 @@ func (s *sweep) content() [sha256.Size]byte {
 	if b = append(b, s.taxes[:]...); s.sales != (ledger.Digest{}) {
 		b = append(b, s.sales[:]...)
 	}
+	if s.funds != (ledger.Digest{}) {
+		b = append(append(b, "funds\x00"...), s.funds[:]...)
+	}
 	return sha256.Sum256(b)
 }
 
@@ -66,14 +70,16 @@ func (s *sweep) plus(o *sweep) {
 	s.hours.Plus(o.hours[:])
 	s.taxes.Plus(o.taxes[:])
 	s.sales.Plus(o.sales[:])
+	s.funds.Plus(o.funds[:])
 }
 
 func scanSweep(row sqldb.Scanner) (seq int64, s sweep, err error) {
-	var hours, taxes, sales []byte
-	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes, &sales)
+	var hours, taxes, sales, funds []byte
+	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes, &sales, &funds)
 	copy(s.hours[:], hours)
 	copy(s.taxes[:], taxes)
 	copy(s.sales[:], sales)
+	copy(s.funds[:], funds)
 	return seq, s, err
 }
 
@@ -183,6 +189,7 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	done := sweep{before: before}
 	var link ledger.Link
 	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
+	funds := map[ledger.Fund]money.Nano{}
 	var drop []any
 	previous := cmp.Or(after, startAgain)
 	for _, w := range wallets {
@@ -211,10 +218,13 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 			hour.add(c)
 			vat.call(c)
 			refunds := back[ledger.RefundAccount+c.Generation]
+			spent := c.Cost
 			for _, r := range refunds {
 				hour[lastAt-1] += r.amount
+				spent -= money.Nano(r.amount)
 			}
 			vat.refunds(c, refunds)
+			inFunds(c, t.Zones, spent, funds)
 			if done.calls++; c.Settled {
 				done.settled++
 				done.rubles, done.nanos = done.rubles+int64(c.Cost/money.Ruble), done.nanos+int64(c.Cost%money.Ruble)
@@ -239,6 +249,9 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	for k, s := range vat.sales {
 		k.addTo(&done.sales, s)
 	}
+	if err := dropFunds(t, funds, &done.funds); err != nil {
+		return "", 0, err
+	}
 	gone, err := t.ExecEach(oldDrop, 2, drop)
 	if err != nil {
 		return "", 0, err
@@ -252,8 +265,24 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if err := addLink(t, &link, done.content()); err != nil {
 		return "", 0, err
 	}
-	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:], done.sales[:])
+	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:], done.sales[:], done.funds[:])
 	return next, len(drop) / 2, err
+}
+
+// dropFunds notes what calls that are dropped have spent beside their keys: no roll-up has it.
+func dropFunds(t *sqldb.Tx, funds map[ledger.Fund]money.Nano, to *ledger.Digest) error {
+	var args []any
+	for _, f := range inOrder(funds, fundOrder) {
+		if n := int64(funds[f]); n != 0 {
+			fundTo(to, f, n)
+			args = append(args, f.Wallet, f.Key, f.Period.Kind, f.Period.Start, n)
+		}
+	}
+	changed, err := t.ExecEach(keyDropped, 5, args)
+	if err == nil && slices.ContainsFunc(changed, func(n int64) bool { return n != 1 }) {
+		err = fault.New(fault.Conflict, "store.SweepCalls", "A budget in which a call counts is missing. Run weir ledger verify.")
+	}
+	return err
 }
 
 // swept is a call that is dropped.

@@ -43,7 +43,7 @@ func (s *sums) requests() int64 { return s[1] }
 // cost is their total cost.
 func (s *sums) cost() money.Nano { return money.Nano(s[9]) }
 
-// spent is their cost minus refunds, which counts against a key's limit.
+// spent is their cost minus refunds, which counts against limits.
 func (s *sums) spent() money.Nano { return s.cost() - money.Nano(s[14]) }
 
 // dayKey, hourKey and groupKey are the keys of the roll-ups.
@@ -150,8 +150,8 @@ type tally struct {
 	leases  map[leaseUse]money.Nano
 	hours   map[hourKey]*sums
 	// What follows is added up from the hours.
-	charged map[string]money.Nano // by wallet; present for each settled call, also of zero
-	keys    map[ledger.Fund]money.Nano
+	charged map[string]money.Nano      // by wallet; present for each settled call, also of zero
+	keys    map[ledger.Fund]money.Nano // and what counts in other funds of calls
 	days    map[dayKey]*sums
 	groups  map[groupKey]*sums
 
@@ -183,23 +183,51 @@ func newTally(items []*ledger.Recorded, z sqldb.Zones) (*tally, error) {
 			return nil, err
 		}
 		settled = append(settled, c)
-		for _, lease := range [...]int64{it.WalletLease, it.KeyLease} {
-			if lease != 0 && c.Cost != 0 {
+		if c.Cost == 0 {
+			continue
+		}
+		use := func(lease int64) {
+			if lease != 0 {
 				leases[leaseUse{c.Wallet, lease}] += c.Cost
 			}
+		}
+		use(it.WalletLease)
+		use(it.KeyLease)
+		for i := range c.Funds {
+			use(c.Funds[i].Lease)
 		}
 	}
 	t := tallyOf(hours, vat)
 	t.revenue, t.settled, t.leases = revenue, settled, leases
+	for _, c := range settled {
+		inFunds(c, z, c.Cost, t.keys)
+	}
 	return t, nil
 }
 
+// inFunds adds n to what was spent in the funds in which a call counts beside its wallet and its key.
+func inFunds(c *record.Call, z sqldb.Zones, n money.Nano, to map[ledger.Fund]money.Nano) {
+	if len(c.Funds) == 0 || n == 0 || !c.Settled {
+		return
+	}
+	at := z[c.Wallet].Local(c.At)
+	var room [4]ledger.Period
+	for i := range c.Funds {
+		f := &c.Funds[i]
+		for _, p := range ledger.Counted(room[:0], f, at) {
+			to[ledger.Fund{Wallet: c.Wallet, Key: f.ID, Period: p}] += n
+		}
+	}
+}
+
 // refundOf is the effect of a refund of a call, of which before was given back earlier: it belongs to the hour of the call, and so to the
-// interval of a key's limit in which the call was. Its VAT belongs to the day on which it is posted.
+// intervals of limits in which the call was. Its VAT belongs to the day on which it is posted.
 func refundOf(c *record.Call, before, n money.Nano, posted time.Time, z sqldb.Zones) *tally {
 	vat := newDayBook(z)
 	vat.refund(c, before, n, posted)
-	return tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}}, vat)
+	t := tallyOf(map[hourKey]*sums{hourOf(c): {lastAt - 1: int64(n)}}, vat)
+	inFunds(c, z, -n, t.keys)
+	return t
 }
 
 // fold adds an hour to the day, week and month of the account that contain it. Calls that are not settled cost nothing.

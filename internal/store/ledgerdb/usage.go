@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"math/bits"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -73,7 +74,14 @@ func (u *usageCheck) add(call *record.Call) string {
 	hour := at(u.hours, hourOf(call))
 	hour.add(call)
 	u.days.taxes.call(call)
-	return u.c.books.refund(call, hour, u.days.taxes)
+	before := hour.spent()
+	wrong := u.c.books.refund(call, hour, u.days.taxes)
+	inFunds(call, u.c.zones, call.Cost-(before-hour.spent()), u.days.keys)
+	for fund, n := range u.days.keys {
+		u.keys.add(fund, int64(n))
+	}
+	clear(u.days.keys)
+	return wrong
 }
 
 // end compares what is left, and reports everything.
@@ -261,7 +269,7 @@ func (r rowsBetween) args() (args []any) {
 	return args
 }
 
-// spending compares what keys have spent with the calls, in a memory of fixed size. Of each row both sides add the amount times a number that
+// spending compares what keys have spent, and what counts in budgets, with the calls, in a memory of fixed size. Of each row both sides add the amount times a number that
 // is random but the same for both. The sums are equal if all rows are; if not, by a chance below one in 2^100. Sums by parts tell where to
 // look for the row.
 type spending struct {
@@ -303,14 +311,22 @@ func (s *spending) add(f ledger.Fund, n int64) {
 // compare compares what was added with the rows.
 func (s *spending) compare(c *checker) {
 	rows := 0
+	var dropped ledger.Digest
 	c.each(checkKeySpend, func(v []any) {
-		if spent, _ := v[4].(int64); spent != 0 {
-			rows++
-			f := fundOf(v)
-			s.add(f, -spent) // both are funds of a key
+		spent, _ := v[4].(int64)
+		of, _ := v[5].(int64)
+		if spent == 0 && of == 0 {
+			return
 		}
+		rows++
+		f := fundOf(v)
+		s.add(f, of-spent)
+		fundTo(&dropped, f, of)
 	})
 	var diff differences
+	if c.err == nil && dropped != c.books.swept.funds {
+		diff.add("budgets and keys have other sums of calls that were dropped than those calls had")
+	}
 	if part := slices.IndexFunc(s.parts[:], func(sum [2]uint64) bool { return sum != [2]uint64{} }); part >= 0 && c.err == nil {
 		s.explain(c, part, &diff)
 		if diff == nil {
@@ -320,7 +336,7 @@ func (s *spending) compare(c *checker) {
 	c.add("spending of keys", diff, "%d rows agree with the calls", rows)
 }
 
-// explain looks for rows of a part that differ from the roll-up of hours.
+// explain looks for rows of a part that differ from the roll-up of hours and from the funds of calls.
 func (s *spending) explain(c *checker, part int, diff *differences) {
 	want := newDays(c.zones)
 	c.each(selectHours, func(v []any) {
@@ -335,14 +351,48 @@ func (s *spending) explain(c *checker, part int, diff *differences) {
 			}
 		}
 	})
+	s.callsIn(c, part, want.keys)
 	c.each(checkKeySpend, func(v []any) {
 		spent, _ := v[4].(int64)
+		dropped, _ := v[5].(int64)
 		if f := fundOf(v); s.part(f) == part {
-			compare(diff, f, money.Nano(spent), want.keys[f])
+			compare(diff, f, money.Nano(spent-dropped), want.keys[f])
 			delete(want.keys, f)
 		}
 	})
 	for f := range want.keys {
 		diff.add(fmt.Sprintf("%v is missing", f))
+	}
+}
+
+// callsIn adds what calls have spent in funds of a part beside their wallets and keys.
+func (s *spending) callsIn(c *checker, part int, want map[ledger.Fund]money.Nano) {
+	load := c.words()
+	all := map[ledger.Fund]money.Nano{}
+	c.calls(func(row []any) {
+		r := storedIn(row)
+		it, _, err := r.read(nil, load)
+		if err != nil {
+			return // records reports it
+		}
+		Tidy(&it.Call)
+		n := it.Call.Cost
+		if back := c.books.refunds[it.Call.Wallet+"\x00"+it.Call.Generation]; back != nil && back.sum.n.IsInt64() {
+			n -= money.Nano(back.sum.n.Int64())
+		}
+		clear(all)
+		inFunds(&it.Call, c.zones, n, all)
+		for f, n := range all {
+			if s.part(f) == part {
+				want[f] += n
+			}
+		}
+	})
+}
+
+// fundTo adds what counts in a fund to a digest of sums.
+func fundTo(d *ledger.Digest, f ledger.Fund, n int64) {
+	if n != 0 {
+		d.AddSums(keySpending.Name, []string{f.Wallet, f.Key, f.Period.Kind, strconv.FormatInt(f.Period.Start, 10)}, []string{"dropped"}, []int64{n})
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"weir/internal/ledger"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -25,10 +26,16 @@ func everyField(t *testing.T, d *books) {
 		t.Fatal(want.Cost, err)
 	}
 	given := want
-	if err := b.Settle(d.ctx, d.hold(b, w, want.Cost), &given); err != nil {
+	limits := []ledger.Limit{{ID: want.Funds[0].ID, Amount: want.Cost, Reset: ledger.Weekly}, {ID: want.Funds[1].ID, Open: true}}
+	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: limits, Amount: want.Cost})
+	if err != nil {
 		t.Fatal(err)
 	}
-	want.Hold = given.Hold
+	if err := b.Settle(d.ctx, h, &given); err != nil {
+		t.Fatal(err)
+	}
+	week := ledger.Weekly.Period(want.At)
+	want.Hold, want.Funds = given.Hold, []record.Fund{{ID: limits[0].ID, Kind: week.Kind, Start: week.Start, Lease: b.Epoch()<<32 + 2}, {ID: limits[1].ID, Kind: ledger.PeriodTotal}}
 	if err := b.Flush(d.ctx); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,9 @@
+-- +goose Up
+-- What calls spent that count in budgets, and in keys above the one that made them, is in key_spend as well: key_id is the id of the budget, or of the key.
+-- Of it, dropped is from calls whose details were dropped; funds is the digest of these sums.
+ALTER TABLE key_spend ADD COLUMN dropped INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE ledger_sweeps ADD COLUMN funds BLOB NOT NULL DEFAULT x'';
+
+-- +goose Down
+ALTER TABLE ledger_sweeps DROP COLUMN funds;
+ALTER TABLE key_spend DROP COLUMN dropped;
