@@ -231,6 +231,17 @@ func (x *Explanation) writeCost(w io.Writer) {
 	field(w, "catalog", "%s", orNone(c.Catalog))
 	field(w, "source price", "%s", orNone(c.SourcePrice))
 	field(w, "held", "%s rubles at most", c.Hold)
+	for i := range c.Funds {
+		f := &c.Funds[i]
+		kind, only := f.Kind, ""
+		if f.Kind != PeriodTotal {
+			kind += " from " + time.Unix(f.Start, 0).UTC().Format(time.DateOnly)
+		}
+		if f.Lease == 0 {
+			only = ", only counted"
+		}
+		field(w, "counts in", "%s\t%s%s", f.ID, kind, only)
+	}
 	for _, e := range x.Entries {
 		field(w, "entry", "%d\ttransaction %d, %s %s, %s", e.ID, e.Transaction, e.Account, e.Amount, e.Ref)
 	}

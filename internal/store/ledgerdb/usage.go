@@ -333,7 +333,7 @@ func (s *spending) compare(c *checker) {
 			diff.add("keys have spent something else than their calls say")
 		}
 	}
-	c.add("spending of keys", diff, "%d rows agree with the calls", rows)
+	c.add("spending of keys and budgets", diff, "%d rows agree with the calls", rows)
 }
 
 // explain looks for rows of a part that differ from the roll-up of hours and from the funds of calls.

@@ -123,6 +123,10 @@ func (b *reports) fill(zones []string) {
 			Key: pick(b.random, "key_1", "key_2", ""), API: pick(b.random, "completions", "messages", "videos"), Model: pick(b.random, "a/x", "a/y", "b/z"), Provider: pick(b.random, "p", "q"),
 			Endpoint: pick(b.random, "e1", "e2"), Status: 200, Rate: pick(b.random, versions...), Usage: usage.Usage{Prompt: usage.Of(b.random.Int64N(1000)), Completion: usage.Of(b.random.Int64N(1000)), Reasoning: usage.Of(3), CacheRead: usage.Of(2)},
 			FirstContent: time.Duration(b.random.IntN(2)) * time.Millisecond, Duration: time.Second, Settled: true, Cost: money.Nano(b.random.Int64N(1e12))}
+		if n := b.random.IntN(4); n > 0 {
+			month := ledger.Monthly.Period(b.zones.Local(at))
+			c.Funds = []record.Fund{{ID: "bud_1", Kind: month.Kind, Start: month.Start}, {ID: "key_0", Kind: ledger.PeriodTotal}, {ID: "bud_2", Kind: ledger.PeriodDay, Start: 86400 * int64(b.random.IntN(3))}}[:n]
+		}
 		switch b.random.IntN(6) {
 		case 0:
 			c.Error, c.Settled, c.Cost, c.Model, c.Provider, c.Endpoint = pick(b.random, "timeout", "rate_limit_exceeded"), false, 0, "", "", ""

@@ -158,7 +158,10 @@ var tamperings = map[string]struct{ text, check string }{
 	"a refund gone from the sales":   {"UPDATE sales SET refunded = 0; UPDATE sales_parts SET refunded = 0", "sales"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
 	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
-	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
+	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys and budgets"},
+	"a budget's spending changed":    {"UPDATE key_spend SET spent = spent - 1 WHERE key_id = 'bud_1'", "spending of keys and budgets"},
+	"a budget's spending dropped":    {"UPDATE key_spend SET spent = spent + 1, dropped = 1 WHERE key_id = 'bud_1'", "spending of keys and budgets"},
+	"what keys below spent gone":     {"DELETE FROM key_spend WHERE key_id = 'key_0' AND period = 'day'", "spending of keys and budgets"},
 	"a top-up enlarged, with its wallet": {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'; " +
 		"UPDATE wallets SET credited = 2000", "top-ups"},
 	"a top-up of another source":      {"UPDATE entries SET account = 'topup:gift' WHERE account = 'topup:test'", "chain"},
@@ -184,7 +187,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"a refund gone":                           {"DELETE FROM transactions WHERE kind = 'refund'; DELETE FROM entries WHERE ref = 'refund:1'; UPDATE wallets SET credited = credited - 3", "top-ups"},
 	"a refund gone from the hours":            {"UPDATE usage_hourly SET refunded = 0", "usage by hour"},
 	"a refund gone from the days":             {"UPDATE usage_daily SET refunded = 0", "usage by day"},
-	"a refund that the key lost":              {"UPDATE key_spend SET spent = spent + 3", "spending of keys"},
+	"a refund that the key lost":              {"UPDATE key_spend SET spent = spent + 3", "spending of keys and budgets"},
 	"a settlement at another time":            {"UPDATE transactions SET at = at + 1 WHERE kind = 'settle'", "chain"},
 	"a settlement by somebody":                {"UPDATE transactions SET actor = 'operator' WHERE kind = 'settle'", "entries"},
 	"an empty transaction":                    {"INSERT INTO transactions (id, kind, ref, at) VALUES (91, 'topup', 'topup:test:3', 1)", "entries"},
@@ -247,7 +250,8 @@ func kept(t *testing.T, b Books) Books {
 	}
 	book.Note(&record.Call{Generation: "gen-0", Wallet: "wal_1", User: "usr_1", At: at, Model: "a/none", Status: 502})
 	for _, id := range []string{"gen-1", "gen-2"} {
-		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limits: []ledger.Limit{{ID: "key_1", Amount: 500}}, Amount: 10})
+		limits := []ledger.Limit{{ID: "key_1", Amount: 500}, {ID: "key_0", Open: true}, {ID: "bud_1", Amount: 500, Reset: ledger.Weekly}}
+		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limits: limits, Amount: 10})
 		if err != nil {
 			t.Fatal(err)
 		}

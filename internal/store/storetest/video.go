@@ -28,6 +28,7 @@ func Videos(t *testing.T, open Open) {
 	cases := map[string]func(*testing.T, *studio){
 		"a job comes back as stored":          jobRoundTrip,
 		"a hold that becomes an escrow":       handedOver,
+		"the limits of a job":                 handedLimits,
 		"an unreported escrow":                unreportedEscrow,
 		"jobs of others":                      foreignJobs,
 		"pages of jobs":                       jobPages,
