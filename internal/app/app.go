@@ -79,6 +79,7 @@ type Gateway struct {
 
 	priceUpdates func(updated) // counts them
 	hints        *invalidate.Hearer
+	stops        *loop.Loop // looks for keys that other nodes have stopped
 	others       peers
 	absence      absence // of the database
 	health       *health.Registry
@@ -224,9 +225,10 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	ownKeys := g.makeOwnKeys(ring)
 	calls := relay.New(relay.Deps{
-		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys,
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys, Stops: g.store.Nodes,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, cfg.Relay.Config)
+	g.lookForStops(ctx, calls)
 	g.named = g.makeNamed()
 	g.named.Start()
 	g.onClose(func(context.Context) { g.named.Close() })

@@ -7,8 +7,10 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/invalidate"
+	"weir/internal/loop"
 	"weir/internal/ownkey"
 	"weir/internal/preset"
+	"weir/internal/relay"
 )
 
 const (
@@ -31,8 +33,29 @@ func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ow
 			own.LookAgain(u.Has)
 		case invalidate.Catalog:
 			g.looks.Wake()
+		case invalidate.Stops:
+			g.stops.Wake()
 		}
 	})
+}
+
+// stopsEvery is how often a node looks for keys that others have stopped, where no hint says so: their calls end within a second.
+const stopsEvery = 300 * time.Millisecond
+
+// lookForStops ends the calls of keys that were stopped on another node.
+func (g *Gateway) lookForStops(ctx context.Context, calls *relay.Relay) {
+	failed := calls.LookForStops(ctx) != nil
+	g.stops = loop.Every(stopsEvery, func(ctx context.Context) {
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		defer cancel()
+		err := calls.LookForStops(short)
+		if err != nil && !failed && ctx.Err() == nil {
+			g.slog.Warn("this node does not hear at present which keys others stop", "error", err)
+		}
+		failed = err != nil
+	})
+	g.stops.Start()
+	g.onClose(func(context.Context) { g.stops.Stop() })
 }
 
 // hear listens until the node closes.

@@ -23,10 +23,11 @@ const (
 	Presets      Topic = "presets"       // of a user
 	ProviderKeys Topic = "provider_keys" // of a user
 	Catalog      Topic = "catalog"       // of all: it has no user
+	Stops        Topic = "stops"         // calls of a key are to end; it has no user
 )
 
 // Topics lists all of them.
-func Topics() []Topic { return []Topic{Keys, Presets, ProviderKeys, Catalog} }
+func Topics() []Topic { return []Topic{Keys, Presets, ProviderKeys, Catalog, Stops} }
 
 // Hint says where to look again.
 type Hint struct {

@@ -60,6 +60,7 @@ type Deps struct {
 	Gate     *health.Registry                     // admits attempts and records their outcome; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health // the health that routing sees; nil: that of Gate
 	Own      OwnKeys                              // people's own keys of providers; nil: absent
+	Stops    Stops                                // keys that other nodes have stopped; nil: there are none
 	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64
@@ -74,6 +75,7 @@ type Relay struct {
 	sticky  *sticky
 	notes   *thinning
 	givenUp *limit.Gate // by user: see freelyGivenUp
+	running running
 }
 
 // New makes a Relay.
@@ -85,7 +87,7 @@ func New(d Deps, c Config) *Relay {
 		d.Wait = loop.Wait
 	}
 	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning(),
-		givenUp: limit.NewGate(d.Now(), maxGivingUp)}
+		givenUp: limit.NewGate(d.Now(), maxGivingUp), running: running{calls: map[string]map[*endable]struct{}{}, stopped: map[string]time.Time{}}}
 }
 
 // Complete answers one request into sink. After an error before sink.Start was called the client has received nothing; one after it is
@@ -93,6 +95,8 @@ func New(d Deps, c Config) *Relay {
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	r.retries.active.Add(1)
 	defer r.retries.active.Add(-1)
+	ctx, leave := r.running.enter(ctx, c.Caller, r.Now)
+	defer leave()
 	c.prefer()
 	x := runs.Get().(*run)
 	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)

@@ -3,6 +3,8 @@ package storetest
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"weir/internal/invalidate"
 	"weir/internal/ownkey"
 	"weir/internal/preset"
+	"weir/internal/relay"
 	"weir/internal/routing"
 	"weir/internal/store"
 )
@@ -124,4 +127,29 @@ func listening(t *testing.T, s invalidate.Source, sends bool) <-chan string {
 	t.Cleanup(func() { cancel(); done.Wait() })
 	<-joined
 	return notes
+}
+
+// Stops checks that what one node stops is found by another, as often as it is stopped. sends is whether it is heard, too.
+func Stops(t *testing.T, sends bool, nodes []*store.Store) {
+	here, there := nodes[0], nodes[1]
+	notes := listening(t, there.Nodes, sends)
+	var all []relay.KeyStop
+	for _, key := range []string{"key_1", "key_1", "key_2"} {
+		if err := here.Nodes.AddStop(t.Context(), key); err != nil {
+			t.Fatal(err)
+		}
+		if sends {
+			if h := <-notes; h != string(invalidate.Stops) {
+				t.Errorf("heard %v", h)
+			}
+		}
+		var err error
+		if all, err = there.Nodes.KeyStops(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	slices.SortFunc(all, func(a, b relay.KeyStop) int { return strings.Compare(a.Key, b.Key) })
+	if want := []relay.KeyStop{{Key: "key_1", N: 2}, {Key: "key_2", N: 1}}; !slices.Equal(all, want) {
+		t.Errorf("%+v", all)
+	}
 }

@@ -75,6 +75,7 @@ var lives = map[string]retention{
 	"leases":        {byNodes, "by wallets and keys that are in use", "the node that has them, or the one that ends it"},
 	"transactions":  {byUsers, "one for each charge and credit", asMoney},
 	"entries":       {byUsers, "two for each charge and credit", asMoney},
+	"key_stops":     {byUsers, "one for each key that was stopped in the last minutes", "the next stop of any key"},
 	"limit_uses":    {byUsers, "one for each key in use, and three for each user", "quota, when the allowances are full"},
 
 	"payments":            {byUsers, "payments.max_open at one time, each for an hour at most", asMoney},

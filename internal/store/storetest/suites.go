@@ -27,6 +27,7 @@ func Run(t *testing.T, e Engine) {
 		"Uses": Uses, "Videos": Videos, "Views": Views, "Vouchers": Vouchers, "Webhooks": Webhooks,
 		"Appenders":            func(t *testing.T, _ Open) { Appenders(t, e.Nodes(t, 3)) },
 		"Hints":                func(t *testing.T, _ Open) { Hints(t, e.Hints, e.Nodes(t, 2)) },
+		"Stops":                func(t *testing.T, _ Open) { Stops(t, e.Hints, e.Nodes(t, 2)) },
 		"Tampering":            func(t *testing.T, _ Open) { Tampering(t, e.Books) },
 		"Forgetting":           func(t *testing.T, _ Open) { Forgetting(t, e.Raw(t)) },
 		"OneKey":               func(t *testing.T, _ Open) { OneKey(t, e.Raw(t)) },

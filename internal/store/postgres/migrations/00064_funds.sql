@@ -3,7 +3,14 @@
 -- Of it, dropped is from calls whose details were dropped; funds is the digest of these sums.
 ALTER TABLE key_spend ADD COLUMN dropped BIGINT NOT NULL DEFAULT 0;
 ALTER TABLE ledger_sweeps ADD COLUMN funds BYTEA NOT NULL DEFAULT '';
+-- Keys whose running calls were stopped in the last minutes, and how often.
+CREATE TABLE key_stops (
+    key_id TEXT NOT NULL PRIMARY KEY,
+    n      BIGINT NOT NULL,
+    at     BIGINT NOT NULL
+);
 
 -- +goose Down
+DROP TABLE key_stops;
 ALTER TABLE ledger_sweeps DROP COLUMN funds;
 ALTER TABLE key_spend DROP COLUMN dropped;
