@@ -151,8 +151,10 @@ type Caller struct {
 	Key        string // "key_..."
 	Hash       string // hex SHA-256 of the key's text: its public identifier
 	Label      string // first 12 characters ... last 3
-	User       string // "usr_..."
+	User       string // "usr_...", or "org_...": whose wallet pays
 	Wallet     string // "wal_..."
+	Member     string // in an organization, for whom the key works: a person "usr_..." or a service "svc_..."; "" in a personal account
+	Team       string // of the member, "" none
 	Management bool
 	Role       Role   // of the user
 	Limit      *Limit // nil: only the wallet's balance binds

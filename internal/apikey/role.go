@@ -13,3 +13,27 @@ const (
 
 // Operates reports whether the role may run the gateway.
 func (r Role) Operates() bool { return r == Operator || r == Administrator }
+
+// OrgRole is what a person may do in an organization.
+type OrgRole string
+
+// The roles in an organization. An owner may do all; a manager has members, teams, budgets and keys; a member has own keys and own calls; billing reads
+// money, pays, and has no keys.
+const (
+	OrgOwner   OrgRole = "owner"
+	OrgManager OrgRole = "manager"
+	OrgMember  OrgRole = "member"
+	OrgBilling OrgRole = "billing"
+)
+
+// OrgRoles lists all of them, those who may most first.
+func OrgRoles() []OrgRole { return []OrgRole{OrgOwner, OrgManager, OrgMember, OrgBilling} }
+
+// Sight is whose calls and keys of an organization somebody sees. The zero value is all of an account.
+type Sight struct {
+	Member string // those of a person or service
+	Team   string // and those of a team
+}
+
+// All reports whether nothing of the account is hidden.
+func (s Sight) All() bool { return s == Sight{} }

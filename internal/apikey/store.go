@@ -42,7 +42,8 @@ type Key struct {
 	Hash       string // hex SHA-256 of its text
 	Label      string
 	Name       string
-	User       string // "usr_..."
+	User       string // "usr_...", or "org_..."
+	Member     string // of a key of an organization: for whom it works, a person "usr_..." or a service "svc_..."; "" in a personal account
 	Creator    string // id of the user who made it
 	Management bool
 	Disabled   bool
@@ -95,7 +96,8 @@ func (k *Key) State(now time.Time) State {
 type Found struct {
 	Key
 	Wallet       string // "wal_..."
-	UserDisabled bool
+	UserDisabled bool   // or it works for a person who is disabled or not a member any more, or for a service that has ended
+	Team         string // of the member, "" none
 	Above        []Above // the keys that it comes from, its parent first
 	Role         Role
 	// AccountPreferences are the user's, as Key.Preferences are the key's.
@@ -178,6 +180,7 @@ func unlike(f func() error) (err error) {
 type NewKey struct {
 	Name       string
 	User       string
+	Member     string // see Key
 	Creator    string
 	Management bool
 	Limit      *Limit
@@ -198,7 +201,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 		text = Mint(n.Management)
 	}
 	now = now.UTC().Truncate(time.Microsecond)
-	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
+	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Member: n.Member, Creator: n.Creator, Management: n.Management,
 		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Disabled: n.Disabled, Preferences: n.Preferences, Models: n.Models, Addresses: n.Addresses, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 

@@ -82,6 +82,7 @@ var rules = map[string]rule{
 	"internal/liveupdates":      {layer: domain},
 	"internal/apikey":           {layer: domain},
 	"internal/account":          {layer: domain},
+	"internal/organization":     {layer: domain},
 	"internal/auth":             {layer: domain},
 	"internal/agent":            {layer: domain},
 	"internal/audit":            {layer: domain},

@@ -23,6 +23,7 @@ var keys = sqldb.Map[apikey.Key, struct {
 	LimitNano, RateRequests, RateTokens, RateNano, RateCalls               sql.NullInt64
 	ID, Hash, Label, Name, Creator, LimitReset, Preferences, AllowedModels string
 	User                                                                   string `db:"user_id"`
+	Member                                                                 string
 	Management, Disabled, Strict                                           bool
 	ExpiresAt, DeletedAt                                                   time.Time `db:",null"`
 	CreatedAt, UpdatedAt                                                   time.Time
@@ -105,11 +106,16 @@ func (s *Accounts) KeyByID(ctx context.Context, id string) (apikey.Found, error)
 
 func (s *Accounts) foundKey(ctx context.Context, op, where, value string) (f apikey.Found, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		f.Key, err = keys.ScanWith(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
+		f.Key, err = keys.ScanWith(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences, &f.Team)
 		return err
-	}, `SELECT `+keys.Of("k")+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE `+where, value)
+	}, `SELECT `+keys.Of("k")+`, u.wallet, `+closedTo+`, u.role, u.preferences, COALESCE(m.team, v.team, '') FROM api_keys k JOIN users u ON u.id = k.user_id
+		LEFT JOIN users p ON p.id = k.member LEFT JOIN org_members m ON m.org = k.user_id AND m.user_id = k.member LEFT JOIN org_services v ON v.org = k.user_id AND v.id = k.member AND v.ended_at IS NULL WHERE `+where, value)
 	return f, noKey(op, err)
 }
+
+// closedTo is whether the user of a key k is closed to it: their account, or the person or service of an organization for whom it works. Keys end with
+// a membership; this holds as well where one was left over.
+const closedTo = `u.disabled OR (k.member <> '' AND (p.id IS NULL OR p.disabled OR m.user_id IS NULL) AND v.id IS NULL)`
 
 // ListKeys lists keys that are not deleted, newest first.
 func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error) {
