@@ -20,6 +20,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/notify"
 	"weir/internal/operation"
+	"weir/internal/organization"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
 	"weir/internal/preset"
@@ -36,22 +37,23 @@ type Deps struct {
 	Vouchers *voucher.Manager
 	Payments *payment.Service // nil: payments are off
 	// ReadNotice reads a notification of the provider of payments. NotifyFrom are the addresses that may send any.
-	ReadNotice func(body []byte) (payment.Notice, error)
-	NotifyFrom []netip.Prefix
-	Invoices   *invoice.Manager // nil: absent
-	Accounts   *account.Manager
-	People     *auth.Manager                                                // nil: there is no sign-in
-	Agents     *agent.Manager                                               // nil likewise
-	CallerOf   func(ctx context.Context, id string) (*apikey.Caller, error) // the caller of a key by its id
-	History    *history.Manager
-	Chats      *chat.Manager
-	Presets    *preset.Manager
-	Keys       *apikey.Manager
-	Rates      Rates
-	Catalog    func() *catalog.Snapshot
-	Videos     Videos
-	Reports    *report.Reporter
-	Health     Health // nil: all endpoints take calls
+	ReadNotice    func(body []byte) (payment.Notice, error)
+	NotifyFrom    []netip.Prefix
+	Invoices      *invoice.Manager // nil: absent
+	Accounts      *account.Manager
+	People        *auth.Manager                                                // nil: there is no sign-in
+	Organizations *organization.Manager                                        // nil likewise
+	Agents        *agent.Manager                                               // nil likewise
+	CallerOf      func(ctx context.Context, id string) (*apikey.Caller, error) // the caller of a key by its id
+	History       *history.Manager
+	Chats         *chat.Manager
+	Presets       *preset.Manager
+	Keys          *apikey.Manager
+	Rates         Rates
+	Catalog       func() *catalog.Snapshot
+	Videos        Videos
+	Reports       *report.Reporter
+	Health        Health // nil: all endpoints take calls
 
 	Events    *Events
 	Explainer Explainer
@@ -83,5 +85,5 @@ func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
 		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), preferences(d),
 		sessions(d.People), devices(d), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
-		signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d), overview(d), calls(d), events(d.Events), notices(d))
+		organizations(d), signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d), overview(d), calls(d), events(d.Events), notices(d))
 }

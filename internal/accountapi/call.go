@@ -136,8 +136,20 @@ func recorded(ctx context.Context, d Deps, wallet, id string, now time.Time) (*r
 	return r, entries, err
 }
 
+// seesCall fails as for a call that does not exist, for one of an organization that the caller does not see.
+func (d Deps) seesCall(ctx context.Context, c *operation.Call, r *record.Call) error {
+	sees, err := d.Keys.Sees(ctx, c.Caller, r.Key)
+	if err == nil && !sees {
+		err = notRecorded(r.Generation, c.At)
+	}
+	return err
+}
+
 func getCall(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[Call], err error) {
 	r, one, err := d.OneCall(ctx, c.Wallet, in.ID, c.At)
+	if err == nil {
+		err = d.seesCall(ctx, c, r)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -207,6 +219,9 @@ func rawOrNull(text string) operation.Raw {
 // getCallText shows what the model of a call was given, where that is stored. Calls of others and calls that do not exist have the answer of getCall.
 func getCallText(ctx context.Context, d Deps, c *operation.Call, in *callID) (out operation.Data[CallText], err error) {
 	r, _, err := recorded(ctx, d, c.Wallet, in.ID, c.At)
+	if err == nil {
+		err = d.seesCall(ctx, c, r)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -257,7 +272,7 @@ func textOf(call string, chain []history.Response) CallText {
 func calls(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls/{id}", ID: "getCall", Access: operation.AnyKey, Tag: "account", Answer: "The record",
+			Method: "GET", Path: "/api/calls/{id}", ID: "getCall", Org: operation.Workers, Access: operation.AnyKey, Tag: "account", Answer: "The record",
 			Summary: "Explain one call: its routing, its usage, and the calculation of its charge",
 			Description: "A call that has just ended may not be recorded yet: then the 404 has error.metadata.recording true and Retry-After. It says nothing else: calls of others and " +
 				"calls that do not exist have the same answer.",
@@ -265,7 +280,7 @@ func calls(d Deps) []operation.Operation {
 			return getCall(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls/{id}/text", ID: "getCallText", Access: operation.AnyKey, Private: true, Tag: "account", Answer: "The text",
+			Method: "GET", Path: "/api/calls/{id}/text", ID: "getCallText", Org: operation.Workers, Access: operation.AnyKey, Private: true, Tag: "account", Answer: "The text",
 			Summary: "What the model of a call was given, where it is stored",
 			Description: "Only texts of calls in the responses style are stored, and only where the account or the request wants it: stored_text of GET /api/calls/{id} says which. The " +
 				"answer has the input, with the conversation before it, and of the request's settings those that are texts. A text that was deleted, has expired or was never kept is " +

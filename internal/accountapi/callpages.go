@@ -113,6 +113,9 @@ func oneCall(ctx context.Context, d Deps, c *operation.Call, id string) (p repor
 		}
 	}
 	call, _, err := d.Books.Call(ctx, c.Wallet, id)
+	if err == nil {
+		err = d.seesCall(ctx, c, call)
+	}
 	if fault.Is(err, fault.NotFound) {
 		return p, nil
 	}
@@ -178,19 +181,19 @@ func histogram(ctx context.Context, d Deps, c *operation.Call, in *histogramInpu
 func callPages(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls", ID: "listCalls", Access: operation.Management, Tag: "pages", Summary: "Recorded calls, newest first", Answer: "A page of calls",
+			Method: "GET", Path: "/api/calls", ID: "listCalls", Org: operation.Workers, Access: operation.Management, Tag: "pages", Summary: "Recorded calls, newest first", Answer: "A page of calls",
 			Description: "A page may have fewer calls than limit, or none, while next is not null: a search looks at a bounded number of calls at a time, and searched_to says how far it has come.",
 		}, func(ctx context.Context, c *operation.Call, in *callsInput) (CallPage, error) {
 			return listCalls(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls.csv", ID: "getCallsFile", Access: operation.Management, Tag: "pages", Media: "text/csv",
+			Method: "GET", Path: "/api/calls.csv", ID: "getCallsFile", Org: operation.Workers, Access: operation.Management, Tag: "pages", Media: "text/csv",
 			Summary: "The calls of GET /api/calls as a file, newest first, at most a million", Answer: "UTF-8 with a header row; amounts in rubles with a dot",
 		}, func(ctx context.Context, c *operation.Call, in *CallSearch) (operation.File, error) {
 			return callsFile(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/calls/histogram", ID: "getCallHistogram", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/calls/histogram", ID: "getCallHistogram", Org: operation.Workers, Access: operation.Management, Tag: "pages",
 			Summary: "How many calls there were over time, and how many of them failed", Description: "By hour for periods of at most eight days, else by day.", Answer: "Calls by bucket",
 		}, func(ctx context.Context, c *operation.Call, in *histogramInput) (operation.Data[CallHistogram], error) {
 			return histogram(ctx, d, c, in)

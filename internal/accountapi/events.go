@@ -156,7 +156,7 @@ type eventsInput struct {
 
 func events(e *Events) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/events", ID: "followEvents", Access: operation.Management, Tag: "pages", Answer: "Events until the client goes",
+		Method: "GET", Path: "/api/events", ID: "followEvents", Org: operation.Watchers, Whole: true, Access: operation.Management, Tag: "pages", Answer: "Events until the client goes",
 		Summary: "What has changed of the account, as a stream of server-sent events",
 		Description: "The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several " +
 			"changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was " +

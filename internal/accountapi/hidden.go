@@ -18,7 +18,7 @@ type HiddenModels struct {
 
 func hiddenModels(d Deps) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/catalog/hidden", ID: "listHiddenModels", Access: operation.AnyKey, Tag: "catalog", Answer: "Their ids, as in GET /api/catalog",
+		Method: "GET", Path: "/api/catalog/hidden", ID: "listHiddenModels", Org: operation.Workers, Access: operation.AnyKey, Tag: "catalog", Answer: "Their ids, as in GET /api/catalog",
 		Summary:     "The models of which each call of this caller would be refused, by the preferences of the account and by what the key may call",
 		Description: "For a session the key is the one of the browser's calls. What only some calls would be refused for, such as their length, hides nothing.",
 	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (HiddenModels, error) {
@@ -36,13 +36,21 @@ func hiddenModels(d Deps) []operation.Operation {
 	})}
 }
 
+// webKey is the id of the key of the browser's calls.
+func (d *Deps) webKey(ctx context.Context, c *operation.Call) (string, error) {
+	if c.Org != nil {
+		return d.Organizations.WebKey(ctx, c.Org, c.Member)
+	}
+	return d.People.WebKey(ctx, c.Person)
+}
+
 // defaults are the preferences of the caller's calls, or nil.
 func (d *Deps) defaults(ctx context.Context, c *operation.Call) (*apikey.Defaults, error) {
 	if !c.Management {
 		return c.Defaults, nil
 	}
-	if c.Person != nil && c.Person.WebKey != "" {
-		key, err := d.People.WebKey(ctx, c.Person)
+	if web := webKeyOf(c); web != nil && *web != "" {
+		key, err := d.webKey(ctx, c)
 		if err != nil {
 			return nil, err
 		}

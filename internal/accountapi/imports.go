@@ -87,7 +87,7 @@ type Import struct {
 func imports(d Deps) operation.Operation {
 	running := limit.NewCount() // by users: two at once could make a key twice, and take memory
 	return operation.Of(operation.Operation{
-		Method: "POST", Path: "/api/import", ID: "importFromOthers", Access: operation.Management, Fresh: true, Tag: "account",
+		Method: "POST", Path: "/api/import", ID: "importFromOthers", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 		Body: 3*gatewayimport.MaxBytes + 64<<10, // files as texts, in which bytes are escaped
 		Form: rawjson.Limits{Depth: 4, Keys: 1000, Values: 1000}, Summary: "Keys and presets from the files of OpenRouter or LiteLLM", Answer: "What became of the files",
 		Description: "Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. " +

@@ -296,44 +296,44 @@ func invoices(m *invoice.Manager) []operation.Operation {
 	o := invoiceOperations{m}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/invoices", ID: "listInvoices", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/invoices", ID: "listInvoices", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "What can be invoiced, the saved buyer, and the invoices of the account, the newest first", Answer: "One page",
 		}, o.list),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/invoices", ID: "createInvoice", Access: operation.Management, Status: 201, Tag: "account",
+			Method: "POST", Path: "/api/invoices", ID: "createInvoice", Org: operation.Payers, Access: operation.Management, Status: 201, Tag: "account",
 			Summary: "Make an invoice to the saved buyer", Answer: "The invoice", Example: `{"amount": "10000"}`,
 			Description: "`amount` is what the wallet gets when all is paid. Where VAT is on top, `total` is more. The invoice has the next number of its year, and keeps the data of buyer and seller as they are now.",
 		}, o.make),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/invoices/buyer", ID: "saveBuyer", Access: operation.Management, Tag: "account",
+			Method: "PUT", Path: "/api/invoices/buyer", ID: "saveBuyer", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "Save the organization that pays", Description: "Invoices and acts that exist keep the data that they have.", Answer: "As it was saved",
 			Example: `{"name": "ООО «Ромашка»", "inn": "0076543215", "kpp": "007601001", "address": "г. Красногорск, ул. Ленина, д. 5"}`,
 		}, o.saveBuyer),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/invoices/{id}", ID: "getInvoice", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/invoices/{id}", ID: "getInvoice", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "An invoice with what arrived for it", Answer: "The invoice",
 		}, o.get),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/invoices/{id}", ID: "cancelInvoice", Access: operation.Management, Tag: "account",
+			Method: "DELETE", Path: "/api/invoices/{id}", ID: "cancelInvoice", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "Cancel an unpaid invoice", Description: "It stays in the list. One for which money has arrived is refused with 409.", Answer: "The invoice",
 		}, o.cancel),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/invoices/{id}/pdf", ID: "getInvoiceDocument", Access: operation.Management, Tag: "account", Media: "application/pdf",
+			Method: "GET", Path: "/api/invoices/{id}/pdf", ID: "getInvoiceDocument", Org: operation.Payers, Access: operation.Management, Tag: "account", Media: "application/pdf",
 			Summary: "An invoice as a document", Description: "In Russian, as bookkeeping needs it.", Answer: "PDF, A4",
 		}, func(ctx context.Context, c *operation.Call, in *invoiceID) (operation.File, error) {
 			return InvoiceDocument(ctx, m, in.ID, c.User)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/acts", ID: "listActs", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/acts", ID: "listActs", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "The acts of the account, the newest month first, and the months whose acts can be made", Answer: "One page",
 		}, o.acts),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/acts", ID: "createActs", Access: operation.Management, Status: 201, Tag: "account",
+			Method: "POST", Path: "/api/acts", ID: "createActs", Org: operation.Payers, Access: operation.Management, Status: 201, Tag: "account",
 			Summary: "Make the acts up to a month", Answer: "The acts that were made", Example: `{"month": "2026-01"}`,
 			Description: "Acts are made in order, and never change. The act of a month can be made from the second day of the next month, Moscow time. Months in which nothing was rendered have none.",
 		}, o.makeActs),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/acts/{id}/pdf", ID: "getActDocument", Access: operation.Management, Tag: "account", Media: "application/pdf",
+			Method: "GET", Path: "/api/acts/{id}/pdf", ID: "getActDocument", Org: operation.Payers, Access: operation.Management, Tag: "account", Media: "application/pdf",
 			Summary: "An act as a document", Description: "In Russian, as bookkeeping needs it.", Answer: "PDF, A4",
 		}, func(ctx context.Context, c *operation.Call, in *actID) (operation.File, error) {
 			return ActDocument(ctx, m, in.ID, c.User)

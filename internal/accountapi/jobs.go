@@ -67,14 +67,14 @@ const (
 func jobs(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/jobs", ID: "listJobs", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/jobs", ID: "listJobs", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "pages",
 			Summary: "Jobs that run for long, such as videos, newest first", Answer: "A page of jobs",
 		}, func(ctx context.Context, c *operation.Call, in *listJobs) (JobPage, error) {
 			c.NoStore()
 			return pageOfJobs(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/jobs/{id}", ID: "getJob", Access: operation.Management, Tag: "pages", Summary: "One job", Answer: "The job",
+			Method: "GET", Path: "/api/jobs/{id}", ID: "getJob", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "pages", Summary: "One job", Answer: "The job",
 			Description: "DELETE /api/v1/videos/{id} cancels it, GET /api/v1/videos/{id}/content reads its videos.",
 		}, func(ctx context.Context, c *operation.Call, in *jobID) (out operation.Data[Job], err error) {
 			job, err := d.Videos.Get(ctx, c.User, in.ID)

@@ -3,15 +3,16 @@ package accountapi
 import (
 	"context"
 	"net/netip"
+	"strings"
 	"time"
 
 	"weir/internal/agent"
 	"weir/internal/apikey"
-	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/operation"
+	"weir/internal/organization"
 	"weir/internal/rawjson"
 	"weir/internal/report"
 	"weir/internal/wire"
@@ -29,6 +30,7 @@ type AccountKey struct {
 	ID             string        `json:"id"`
 	Label          string        `json:"label"`
 	Name           string        `json:"name"`
+	Member         *string       `json:"member"` // in an organization, id of the person or service for whom it works
 	Management     bool          `json:"management"`
 	Web            bool          `json:"web"` // the key of the browser's calls
 	Disabled       bool          `json:"disabled"`
@@ -139,6 +141,7 @@ type KeyForm struct {
 type AccountKeyInput struct {
 	Name       string `json:"name" minLength:"1" maxLength:"256"`
 	Management bool   `json:"management,omitempty"` // a management key, which manages and calls no models; made only with a session
+	Service    string `json:"service,omitempty"`    // in an organization, id of the service for which it works; without it, it works for who makes it
 	KeyForm
 }
 
@@ -245,15 +248,15 @@ func (in *KeyForm) places(c *apikey.Change) error {
 func accountKeys(d Deps) []operation.Operation {
 	return append(changesOfKeys(d),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/keys", ID: "listAccountKeys", Access: operation.Management, Tag: "keys",
+			Method: "GET", Path: "/api/keys", ID: "listAccountKeys", Org: operation.Workers, Access: operation.Management, Tag: "keys",
 			Summary: "The keys of the account, newest first", Answer: "All keys; there are at most as many as most says",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AccountKeyList, err error) {
 			l.Most = d.Keys.MaxPerUser()
-			l.Data, err = keysOf(ctx, d, c.User, c.Wallet, c.Person)
+			l.Data, err = keysOf(ctx, d, apikey.Filter{User: c.User, Sees: c.Sees}, c.Wallet, webKeyOf(c))
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/keys/{hash}", ID: "getAccountKey", Access: operation.Management, Tag: "keys", Summary: "One key", Answer: "The key",
+			Method: "GET", Path: "/api/keys/{hash}", ID: "getAccountKey", Org: operation.Workers, Access: operation.Management, Tag: "keys", Summary: "One key", Answer: "The key",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[AccountKey], err error) {
 			k, err := keyByHash(ctx, d, c, in.Hash)
 			if err != nil {
@@ -262,7 +265,7 @@ func accountKeys(d Deps) []operation.Operation {
 			return keyAnswer(ctx, d, c, &k)
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/keys/{hash}", ID: "deleteAccountKey", Access: operation.Management, Fresh: true, Tag: "keys",
+			Method: "DELETE", Path: "/api/keys/{hash}", ID: "deleteAccountKey", Org: operation.Workers, Access: operation.Management, Fresh: true, Tag: "keys",
 			Summary: "Delete a key permanently", Answer: "It is no longer accepted",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Deleted, err error) {
 			k, err := keyByHash(ctx, d, c, in.Hash)
@@ -278,14 +281,14 @@ func changesOfKeys(d Deps) []operation.Operation {
 	form := rawjson.Limits{Depth: 10, Keys: 100, Values: 2000}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/keys", ID: "createAccountKey", Access: operation.Management, Fresh: true, Status: 201, Tag: "keys", Form: form,
+			Method: "POST", Path: "/api/keys", ID: "createAccountKey", Org: operation.Workers, Access: operation.Management, Fresh: true, Status: 201, Tag: "keys", Form: form,
 			Summary: "Make a key; its text is only in this response. A session needs a recent sign-in", Answer: "The new key",
 			Example: `{"name": "Laptop", "limit": "500", "limit_reset": "monthly", "allowed_models": ["sim/*"], "allowed_ips": ["192.0.2.0/24", "127.0.0.1", "::1"]}`,
 		}, func(ctx context.Context, c *operation.Call, in *AccountKeyInput) (NewAccountKey, error) {
 			return makeKey(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "PATCH", Path: "/api/keys/{hash}", ID: "changeAccountKey", Access: operation.Management, Fresh: true, Tag: "keys", Form: form,
+			Method: "PATCH", Path: "/api/keys/{hash}", ID: "changeAccountKey", Org: operation.Workers, Access: operation.Management, Fresh: true, Tag: "keys", Form: form,
 			Summary: "Change a key; fields that are missing stay as they are", Answer: "The key", Example: `{"name": "Old laptop", "allowed_models": null}`,
 		}, func(ctx context.Context, c *operation.Call, in *AccountKeyChange) (out operation.Data[AccountKey], err error) {
 			k, err := keyByHash(ctx, d, c, in.Hash)
@@ -298,7 +301,7 @@ func changesOfKeys(d Deps) []operation.Operation {
 			return keyAnswer(ctx, d, c, &k)
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/keys/{hash}/reset-spending", ID: "resetKeySpending", Access: operation.Management, Fresh: true, Tag: "keys",
+			Method: "POST", Path: "/api/keys/{hash}/reset-spending", ID: "resetKeySpending", Org: operation.Workers, Access: operation.Management, Fresh: true, Tag: "keys",
 			Summary: "Let a key's limit count from now on", Answer: "The key", Example: `{"reason": "The test is over"}`,
 			Description: "It holds for limits of a day, week or month and for those without an interval. What the key has spent stays in spent_total, in activity and in the ledger. Calls that are running count when they end.",
 		}, func(ctx context.Context, c *operation.Call, in *SpendingReset) (out operation.Data[AccountKey], err error) {
@@ -312,7 +315,7 @@ func changesOfKeys(d Deps) []operation.Operation {
 			return keyAnswer(ctx, d, c, &k)
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/keys/{hash}/rotate", ID: "rotateAccountKey", Access: operation.Management, Fresh: true, Tag: "keys",
+			Method: "POST", Path: "/api/keys/{hash}/rotate", ID: "rotateAccountKey", Org: operation.Workers, Access: operation.Management, Fresh: true, Tag: "keys",
 			Form: rawjson.Limits{Depth: 2, Keys: 10, Values: 20}, Answer: "The key with its new text", Example: `{"hours": 24}`,
 			Summary:     "Give a key another text, which is only in this response; the former one works for some hours more",
 			Description: "Limit, spending and all else stay. One former text works at a time: rotating again ends an older one at once.",
@@ -328,6 +331,9 @@ func changesOfKeys(d Deps) []operation.Operation {
 				return out, err
 			}
 			if err := noAgent(ctx, d, &k); err != nil {
+				return out, err
+			}
+			if err := ownKey(c, &k); err != nil {
 				return out, err
 			}
 			k, text, err := d.Keys.Rotate(ctx, c.User, k.Hash, hours, c.Actor)
@@ -381,6 +387,12 @@ func makeKey(ctx context.Context, d Deps, c *operation.Call, in *AccountKeyInput
 		return out, err
 	}
 	n := apikey.NewKey{Name: in.Name, User: c.User, Creator: c.User, Management: in.Management}
+	if n.Member, err = keyMember(ctx, d, c, in); err != nil {
+		return out, err
+	}
+	if n.Member != "" {
+		n.Creator = c.Member
+	}
 	if form.Limit != nil {
 		n.Limit = *form.Limit
 	}
@@ -407,6 +419,34 @@ func makeKey(ctx context.Context, d Deps, c *operation.Call, in *AccountKeyInput
 	return withText(ctx, d, c, &k, text)
 }
 
+// keyMember is for whom a new key of an organization works, "" in a person's own account.
+func keyMember(ctx context.Context, d Deps, c *operation.Call, in *AccountKeyInput) (string, error) {
+	const op = "accountapi.createKey"
+	switch {
+	case c.Org == nil && in.Service != "":
+		return "", fault.Field(op, "service", "Services are of organizations: name one in the query, account=org_....").Coded("service_org")
+	case c.Org == nil:
+		return "", nil
+	case in.Management:
+		return "", fault.Field(op, "management", "Management keys belong to people. Make one in your own account, and name the organization in the query, account=org_....").Coded("management_org")
+	case in.Service == "":
+		return c.Member, nil
+	}
+	s, err := d.Organizations.Service(ctx, c.User, in.Service)
+	if err != nil {
+		return "", err
+	}
+	return s.ID, c.Org.MayServe(s.Team)
+}
+
+// ownKey refuses to show the text of a key to others than for whom it works. That of a service is for who manages it.
+func ownKey(c *operation.Call, k *apikey.Key) error {
+	if c.Org == nil || k.Member == c.Member || strings.HasPrefix(k.Member, organization.ServicePrefix) && c.OrgRole != apikey.OrgMember {
+		return nil
+	}
+	return fault.New(fault.PermissionDenied, "accountapi.rotate", "Only the member for whom a key works may give it another text. You may disable or delete it.")
+}
+
 // withText is the answer that shows the text of a key.
 func withText(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key, text string) (NewAccountKey, error) {
 	c.NoStore()
@@ -419,11 +459,11 @@ func keyByHash(ctx context.Context, d Deps, c *operation.Call, hash string) (api
 	if len(hash) != 64 {
 		return apikey.Key{}, apikey.NotFound("accountapi.keyByHash")
 	}
-	return d.Keys.ByHash(ctx, c.User, hash)
+	return d.Keys.Seen(ctx, c.Caller, hash)
 }
 
 func keyAnswer(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key) (out operation.Data[AccountKey], err error) {
-	r, err := readerOfKeys(ctx, d, c.User, c.Wallet, c.Person)
+	r, err := readerOfKeys(ctx, d, c.User, c.Wallet, webKeyOf(c))
 	if !k.Previous.Until.IsZero() && !c.At.Before(k.Previous.Until) {
 		k.Previous = apikey.Previous{}
 	}
@@ -441,15 +481,27 @@ type keyReader struct {
 
 // KeysOf shows the keys of a user as the user sees them, the newest first.
 func (d Deps) KeysOf(ctx context.Context, user, wallet string) ([]AccountKey, error) {
-	return keysOf(ctx, d, user, wallet, nil)
+	return keysOf(ctx, d, apikey.Filter{User: user}, wallet, nil)
 }
 
-func keysOf(ctx context.Context, d Deps, user, wallet string, known *auth.Person) ([]AccountKey, error) {
-	keys, err := d.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: apikey.MostPerUser})
+// webKeyOf is the hash of the key of the browser's calls, nil where the caller is no browser.
+func webKeyOf(c *operation.Call) *string {
+	switch {
+	case c.Org != nil:
+		return &c.Org.WebKey
+	case c.Person != nil:
+		return &c.Person.WebKey
+	}
+	return nil
+}
+
+func keysOf(ctx context.Context, d Deps, f apikey.Filter, wallet string, web *string) ([]AccountKey, error) {
+	f.IncludeDisabled, f.Count = true, apikey.MostPerUser
+	keys, err := d.Keys.List(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	r, err := readerOfKeys(ctx, d, user, wallet, known)
+	r, err := readerOfKeys(ctx, d, f.User, wallet, web)
 	out := make([]AccountKey, len(keys))
 	for i := range keys {
 		out[i] = r.show(&keys[i])
@@ -457,8 +509,8 @@ func keysOf(ctx context.Context, d Deps, user, wallet string, known *auth.Person
 	return out, err
 }
 
-// readerOfKeys reads what is shown beside the keys of a user. known is the person, if the caller has them.
-func readerOfKeys(ctx context.Context, d Deps, user, wallet string, known *auth.Person) (r keyReader, err error) {
+// readerOfKeys reads what is shown beside the keys of a user. web is the hash of the key of the browser's calls, if the caller knows it.
+func readerOfKeys(ctx context.Context, d Deps, user, wallet string, web *string) (r keyReader, err error) {
 	if r.spends, err = d.Reports.KeySpends(ctx, user, wallet); err != nil {
 		return r, err
 	}
@@ -469,8 +521,8 @@ func readerOfKeys(ctx context.Context, d Deps, user, wallet string, known *auth.
 		}
 	}
 	switch {
-	case known != nil:
-		r.web = known.WebKey
+	case web != nil:
+		r.web = *web
 	case d.People != nil:
 		p, err := d.People.Of(ctx, user)
 		if err != nil {
@@ -484,7 +536,7 @@ func readerOfKeys(ctx context.Context, d Deps, user, wallet string, known *auth.
 func (r *keyReader) show(k *apikey.Key) AccountKey {
 	s := r.spends[k.ID]
 	out := AccountKey{
-		Hash: k.Hash, ID: k.ID, Label: k.Label, Name: k.Name, Management: k.Management, Web: k.Hash == r.web, Disabled: k.Disabled, Spent: s.Monthly,
+		Hash: k.Hash, ID: k.ID, Label: k.Label, Name: k.Name, Member: OrNull(k.Member), Management: k.Management, Web: k.Hash == r.web, Disabled: k.Disabled, Spent: s.Monthly,
 		SpentDay: s.Daily, SpentWeek: s.Weekly, SpentMonth: s.Monthly, SpentTotal: s.Total, RateLimits: ratesOf(k.Rates), AllowedModels: listOrNull(k.Models), Schema: "lenient",
 		CreatedAt: k.CreatedAt, UpdatedAt: k.UpdatedAt, ExpiresAt: Moment(k.ExpiresAt), LastUsedAt: Moment(s.LastAt), Agent: r.agentOf(k.ID),
 	}

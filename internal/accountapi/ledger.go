@@ -367,20 +367,20 @@ func ledgers(d Deps) []operation.Operation {
 	o := ledgerOperations{d}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/ledger", ID: "getLedger", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/ledger", ID: "getLedger", Org: operation.Payers, Access: operation.Management, Tag: "pages",
 			Summary:     "The statement of a period: what was there, what came and went, what is left",
 			Description: "All calls of a day of the account's time zone are one row; so are the refunds of a day. GET /api/ledger/day/{date} opens a day.", Answer: "The statement",
 		}, o.get),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/ledger/day/{date}", ID: "getLedgerDay", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/ledger/day/{date}", ID: "getLedgerDay", Org: operation.Payers, Access: operation.Management, Tag: "pages",
 			Summary: "The entries of one day of the statement", Answer: "Postings and calls of the day",
 		}, o.day),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/ledger.csv", ID: "getLedgerFile", Access: operation.Management, Tag: "pages", Media: "text/csv",
+			Method: "GET", Path: "/api/ledger.csv", ID: "getLedgerFile", Org: operation.Payers, Access: operation.Management, Tag: "pages", Media: "text/csv",
 			Summary: "The statement as a table", Answer: "UTF-8 with a header row; amounts in rubles with a dot. Calls and refunds of a day have a row for each VAT",
 		}, o.file),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/ledger.pdf", ID: "getLedgerDocument", Access: operation.Management, Tag: "pages", Media: "application/pdf",
+			Method: "GET", Path: "/api/ledger.pdf", ID: "getLedgerDocument", Org: operation.Payers, Access: operation.Management, Tag: "pages", Media: "application/pdf",
 			Summary: "The statement as a document", Answer: "PDF, A4",
 		}, o.document),
 	}

@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/auth"
+	"weir/internal/money"
 	"weir/internal/operation"
 	"weir/internal/wire"
 )
@@ -45,12 +46,15 @@ type Person struct {
 	CreatedAt   time.Time `json:"created_at"`
 }
 
-// PersonAccount is an account of a person.
+// PersonAccount is an account in which a person acts: their own, or that of an organization.
 type PersonAccount struct {
-	ID   string `json:"id"`
-	Name string `json:"name"`
-	Kind string `json:"kind" enum:"person"`
-	Role string `json:"role" enum:"owner"`
+	ID        string      `json:"id"` // as account in the query of requests names it
+	Name      string      `json:"name"`
+	Kind      string      `json:"kind" enum:"person,organization"`
+	Role      string      `json:"role" enum:"owner,manager,member,billing"`
+	Team      *string     `json:"team"`
+	Available *money.Nano `json:"available"` // what can be spent; null where the role does not show it
+	Whole     bool        `json:"whole"`     // calls and keys of all members are seen
 }
 
 // Features is what this gateway offers.
@@ -92,7 +96,9 @@ func meOf(ctx context.Context, d Deps, c *operation.Call) (m Me, err error) {
 			return m, err
 		}
 		s := sessionOf(c.Session, true, c.At)
-		m.Accounts = append(m.Accounts, PersonAccount{ID: p.ID, Name: p.Name, Kind: "person", Role: "owner"})
+		if m.Accounts, err = accountsOf(ctx, d, p); err != nil {
+			return m, err
+		}
 		m.Operator, m.Session = p.Role != apikey.User, &s
 		if c.Session.Sees != "" {
 			m.Seeing = &Seeing{By: c.Session.User, Until: c.Session.SeesUntil}
@@ -101,6 +107,29 @@ func meOf(ctx context.Context, d Deps, c *operation.Call) (m Me, err error) {
 	}
 	c.NoStore()
 	return m, nil
+}
+
+// accountsOf are the accounts in which a person acts, the own one first.
+func accountsOf(ctx context.Context, d Deps, p *auth.Person) ([]PersonAccount, error) {
+	all := []PersonAccount{{ID: p.ID, Name: p.Name, Kind: "person", Role: string(apikey.OrgOwner), Whole: true}}
+	if d.Organizations == nil {
+		return all, nil
+	}
+	orgs, err := d.Organizations.All(ctx, p.ID)
+	for i := range orgs {
+		o := &orgs[i]
+		a := PersonAccount{ID: o.ID, Name: o.Name, Kind: "organization", Role: string(o.Role), Team: OrNull(o.Team), Whole: o.Sight(p.ID).All()}
+		if a.Whole {
+			b, err := d.Books.Balance(ctx, o.Wallet)
+			if err != nil {
+				return nil, err
+			}
+			available := b.Balance - b.Held
+			a.Available = &available
+		}
+		all = append(all, a)
+	}
+	return all, err
 }
 
 func featuresOf(ctx context.Context, d Deps, c *operation.Call) (Features, error) {

@@ -53,7 +53,7 @@ type Statement struct {
 
 func statement(books ledger.Reader) operation.Operation {
 	return operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/account/statement", ID: "getStatement", Access: operation.AnyKey, Tag: "account",
+		Method: "GET", Path: "/api/account/statement", ID: "getStatement", Org: operation.Payers, Access: operation.AnyKey, Tag: "account",
 		Summary: "List top-ups, corrections and refunds, newest first", Answer: "The postings; the cost of calls is in /v1/activity",
 	}, func(ctx context.Context, c *operation.Call, in *Before) (Statement, error) {
 		rows := in.Rows()

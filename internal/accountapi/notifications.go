@@ -154,13 +154,13 @@ func (d *Deps) notifier() (*notify.Manager, error) {
 func notifications(d Deps) []operation.Operation {
 	return append(unsubscribing(d),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/notifications", ID: "getNotifications", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/notifications", ID: "getNotifications", Org: operation.Owners, Access: operation.Management, Tag: "account",
 			Summary: "The notification settings of this account", Answer: "The settings",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.Data[NotificationSettings], error) {
 			return notificationSettings(ctx, d, c)
 		}),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/notifications", ID: "putNotifications", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "PUT", Path: "/api/notifications", ID: "putNotifications", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Summary: "Change them; what is left out stays as it is", Answer: "The settings after the change",
 			Example: `{"threshold": "500", "webhook_url": "https://example.org/hook", "causes": {"key_expiring": {"webhook": false}}}`,
 		}, func(ctx context.Context, c *operation.Call, in *NotificationChange) (out operation.Data[NotificationSettings], err error) {
@@ -178,7 +178,7 @@ func notifications(d Deps) []operation.Operation {
 			return notificationSettings(ctx, d, c)
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/notifications/test", ID: "testNotifications", Access: operation.Management, Tag: "account",
+			Method: "POST", Path: "/api/notifications/test", ID: "testNotifications", Org: operation.Owners, Access: operation.Management, Tag: "account",
 			Summary: "Send a test to the confirmed e-mail address and to the webhook of this account", Answer: "Where a test is on its way to",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out operation.Data[NotificationTest], err error) {
 			m, err := d.notifier()

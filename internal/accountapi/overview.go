@@ -74,7 +74,7 @@ const mostNotices = 20
 
 func overview(d Deps) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/overview", ID: "getOverview", Access: operation.Management, Tag: "pages", Answer: "One moment of the account",
+		Method: "GET", Path: "/api/overview", ID: "getOverview", Org: operation.Watchers, Whole: true, Access: operation.Management, Tag: "pages", Answer: "One moment of the account",
 		Summary: "The account at a glance: money, spending by day, the last calls, and what needs attention",
 	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.Data[Overview], error) {
 		return getOverview(ctx, d, c)
@@ -102,8 +102,9 @@ func getOverview(ctx context.Context, d Deps, c *operation.Call) (out operation.
 	for i := range v.Top {
 		out.Data.Top[i] = OverviewModel{OverviewPart: partOf(&v.Top[i]), Calls: v.Top[i].Calls}
 	}
+	web := webKeyOf(c)
 	out.Data.Steps.Key = slices.ContainsFunc(keys, func(k apikey.Key) bool {
-		return k.DeletedAt.IsZero() && !k.Management && (c.Person == nil || k.Hash != c.Person.WebKey)
+		return k.DeletedAt.IsZero() && !k.Management && (web == nil || k.Hash != *web)
 	})
 	out.Data.Notices, err = noticesOf(ctx, d, c, v, keys, spends)
 	return out, err

@@ -222,26 +222,26 @@ func payments(s *payment.Service) []operation.Operation {
 	p := paymentOperations{s}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/payments", ID: "listPayments", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/payments", ID: "listPayments", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "What can be paid here, the automatic top-ups, and the payments of the account, the newest first", Answer: "One page",
 		}, p.list),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/payments", ID: "createPayment", Access: operation.Management, Status: 201, Tag: "account",
+			Method: "POST", Path: "/api/payments", ID: "createPayment", Org: operation.Payers, Access: operation.Management, Status: 201, Tag: "account",
 			Summary: "Begin a payment: send the payer to its url", Answer: "The payment", Example: `{"amount": "500"}`,
 			Description: "The money is credited when the provider confirms it, in the amount that it confirms. With `auto` the payer consents to automatic top-ups with the method " +
 				"that they pay with. When the provider does not answer, the payment is kept and asked for again: look for it in the list before you make another.",
 		}, p.make),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/payments/auto", ID: "changeAutoTopUp", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "PUT", Path: "/api/payments/auto", ID: "changeAutoTopUp", Org: operation.Payers, Access: operation.Management, Fresh: true, Tag: "account",
 			Summary: "Change the automatic top-ups, or begin them again after a pause; a payment with auto saves the method first", Answer: "The automatic top-ups",
 			Example: `{"threshold": "300", "amount": "1000", "monthly_cap": "5000", "consent": true}`,
 		}, p.changeAuto),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/payments/auto", ID: "endAutoTopUp", Access: operation.Management, Status: 204, Tag: "account",
+			Method: "DELETE", Path: "/api/payments/auto", ID: "endAutoTopUp", Org: operation.Payers, Access: operation.Management, Status: 204, Tag: "account",
 			Summary: "Withdraw the consent to automatic top-ups; the saved method is forgotten", Answer: "Nothing is charged any more",
 		}, p.endAuto),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/payments/{id}", ID: "getPayment", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/payments/{id}", ID: "getPayment", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "One payment. The provider is asked first when it is open: ask every few seconds while somebody waits for the money", Answer: "The payment",
 		}, p.get),
 	}

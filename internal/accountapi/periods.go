@@ -117,6 +117,9 @@ func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f repo
 	if f, err = in.Plain(); err != nil {
 		return f, err
 	}
+	if f.Sees = c.Sees; !f.Sees.All() {
+		f.Org = c.User
+	}
 	if len(f.Key) != 64 || strings.HasPrefix(f.Key, "key_") {
 		return f, nil
 	}

@@ -72,7 +72,7 @@ func explainPreferences(ctx context.Context, d Deps, c *operation.Call, in *Pref
 func preferences(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/account/preferences/explain", ID: "explainPreferences", Access: operation.Management, Tag: "account", Form: rawjson.Defaults, Answer: "The plan",
+			Method: "POST", Path: "/api/account/preferences/explain", ID: "explainPreferences", Org: operation.Workers, Access: operation.Management, Tag: "account", Form: rawjson.Defaults, Answer: "The plan",
 			Summary: "Explain where a chat request would go if the account had these preferences; needs a management key",
 			Description: "Preferences that are saved for the account and the key are left aside. Nothing is saved, called, held or charged. A request without any remaining candidate is " +
 				"explained, too: error then has the error of such a request.",
@@ -81,7 +81,7 @@ func preferences(d Deps) []operation.Operation {
 			return explainPreferences(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/account/preferences", ID: "getPreferences", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/account/preferences", ID: "getPreferences", Org: operation.Workers, Access: operation.Management, Tag: "account",
 			Summary: "Provider preferences for all requests with keys of this user; needs a management key", Answer: "The preferences",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out operation.Data[AccountPreferences], err error) {
 			u, err := d.Accounts.ByID(ctx, c.User)
@@ -91,7 +91,7 @@ func preferences(d Deps) []operation.Operation {
 			return preferencesOf(u.Preferences), nil
 		}),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/account/preferences", ID: "putPreferences", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "PUT", Path: "/api/account/preferences", ID: "putPreferences", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Form: rawjson.Limits{Depth: 10, Keys: 100, Values: 2000}, Summary: "Replace them; every node applies them within 5 seconds", Answer: "The preferences",
 			Description: "The preferences of a request override those of its key, which override those of the account. Protective ones are combined: only must list a " +
 				"provider at every level that has it, ignore excludes it at any level, zdr, data_collection and require_parameters apply if any level sets them, and the " +

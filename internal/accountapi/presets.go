@@ -161,7 +161,7 @@ type PresetRestore struct {
 func presets(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/presets", ID: "listPresets", Access: operation.Management, Tag: "presets",
+			Method: "GET", Path: "/api/presets", ID: "listPresets", Org: operation.Workers, Access: operation.Management, Tag: "presets",
 			Summary: "The presets of the account, by name", Answer: "All presets; there are at most 100",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l PresetList, err error) {
 			all, err := d.Presets.List(ctx, c.User)
@@ -176,7 +176,7 @@ func presets(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/presets", ID: "createPreset", Access: operation.Management, Fresh: true, Status: 201, Tag: "presets",
+			Method: "POST", Path: "/api/presets", ID: "createPreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Status: 201, Tag: "presets",
 			Body: presetBody, Form: presetForm, Summary: "Make a preset", Answer: "The new preset",
 			Example: `{"name": "email-writer", "description": "Polite answers", "model": "sim/chat", "system_prompt": "You write short, polite e-mails.", ` +
 				`"parameters": {"temperature": 0.3, "max_tokens": 400}, "provider": {"sort": "price"}}`,
@@ -184,7 +184,7 @@ func presets(d Deps) []operation.Operation {
 			return savePreset(ctx, d, c, preset.Save{Name: in.Name, Description: in.Description, New: true})
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/presets/{name}", ID: "getPreset", Access: operation.Management, Tag: "presets",
+			Method: "GET", Path: "/api/presets/{name}", ID: "getPreset", Org: operation.Workers, Access: operation.Management, Tag: "presets",
 			Summary: "One preset with what it says", Answer: "The preset",
 		}, func(ctx context.Context, c *operation.Call, in *presetName) (out operation.Data[Preset], err error) {
 			p, err := d.Presets.ByName(ctx, c.User, in.Name)
@@ -194,7 +194,7 @@ func presets(d Deps) []operation.Operation {
 			return presetOf(ctx, d, c, &p)
 		}),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/presets/{name}", ID: "savePreset", Access: operation.Management, Fresh: true, Tag: "presets",
+			Method: "PUT", Path: "/api/presets/{name}", ID: "savePreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Tag: "presets",
 			Body: presetBody, Form: presetForm, Summary: "Save a preset as its next version", Answer: "The preset with its new version",
 			Description: "The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.",
 			Example: `{"description": "Polite answers", "model": "sim/chat", "system_prompt": "You write short, polite e-mails.", ` +
@@ -209,7 +209,7 @@ func presets(d Deps) []operation.Operation {
 			return savePreset(ctx, d, c, s)
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/presets/{name}", ID: "deletePreset", Access: operation.Management, Fresh: true, Tag: "presets",
+			Method: "DELETE", Path: "/api/presets/{name}", ID: "deletePreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Tag: "presets",
 			Summary: "Delete a preset with all its versions", Answer: "It is deleted",
 		}, func(ctx context.Context, c *operation.Call, in *presetName) (operation.Deleted, error) {
 			return operation.Deleted{}, d.Presets.Delete(ctx, c.User, in.Name, c.Actor)
@@ -220,7 +220,7 @@ func presets(d Deps) []operation.Operation {
 func presetVersions(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/presets/{name}/versions", ID: "listPresetVersions", Access: operation.Management, Tag: "presets",
+			Method: "GET", Path: "/api/presets/{name}/versions", ID: "listPresetVersions", Org: operation.Workers, Access: operation.Management, Tag: "presets",
 			Summary: "The versions of a preset that are kept, newest first", Answer: "All versions; the newest 50 are kept",
 		}, func(ctx context.Context, c *operation.Call, in *presetName) (PresetVersionList, error) {
 			all, err := d.Presets.Versions(ctx, c.User, in.Name)
@@ -231,7 +231,7 @@ func presetVersions(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/presets/{name}/versions/{version}", ID: "getPresetVersion", Access: operation.Management, Tag: "presets",
+			Method: "GET", Path: "/api/presets/{name}/versions/{version}", ID: "getPresetVersion", Org: operation.Workers, Access: operation.Management, Tag: "presets",
 			Summary: "One version with what it says", Answer: "The version",
 		}, func(ctx context.Context, c *operation.Call, in *versionName) (out operation.Data[PresetVersion], err error) {
 			n, err := strconv.ParseInt(in.Version, 10, 64)
@@ -242,7 +242,7 @@ func presetVersions(d Deps) []operation.Operation {
 			return operation.Data[PresetVersion]{Data: PresetVersion{PresetVersionHead: versionHead(&v), PresetContent: contentOf(v.Content)}}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/presets/{name}/restore", ID: "restorePreset", Access: operation.Management, Fresh: true, Tag: "presets",
+			Method: "POST", Path: "/api/presets/{name}/restore", ID: "restorePreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Tag: "presets",
 			Form: rawjson.Limits{Depth: 2, Keys: 10, Values: 20}, Summary: "Make an earlier version the newest one", Answer: "The preset with its new version", Example: `{"version": 1}`,
 		}, func(ctx context.Context, c *operation.Call, in *PresetRestore) (out operation.Data[Preset], err error) {
 			if in.Version < 1 {

@@ -152,7 +152,7 @@ type ProviderKeyTest struct {
 func providerKeys(d Deps) []operation.Operation {
 	return append(changesOfProviderKeys(d),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/provider-keys", ID: "listProviderKeys", Access: operation.Management, Tag: "providerKeys",
+			Method: "GET", Path: "/api/provider-keys", ID: "listProviderKeys", Org: operation.Leaders, Access: operation.Management, Tag: "providerKeys",
 			Summary: "The own keys of providers that the account has, and what it may add", Answer: "All keys, without their secrets",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l ProviderKeyList, err error) {
 			all, err := d.ProviderKeys.List(ctx, c.User)
@@ -174,7 +174,7 @@ func providerKeys(d Deps) []operation.Operation {
 			return l, nil
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/provider-keys/{id}/test", ID: "testProviderKey", Access: operation.Management, Asks: true, Tag: "providerKeys",
+			Method: "POST", Path: "/api/provider-keys/{id}/test", ID: "testProviderKey", Org: operation.Owners, Access: operation.Management, Asks: true, Tag: "providerKeys",
 			Summary: "Is the key accepted?", Answer: "What the provider said",
 			Description: "Makes one short call of the provider with the key. The provider charges its owner for it; here it costs nothing.",
 		}, func(ctx context.Context, c *operation.Call, in *providerKeyID) (operation.Data[ProviderKeyTest], error) {
@@ -187,7 +187,7 @@ func providerKeys(d Deps) []operation.Operation {
 func changesOfProviderKeys(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/provider-keys", ID: "createProviderKey", Access: operation.Management, Fresh: true, Status: 201, Tag: "providerKeys",
+			Method: "POST", Path: "/api/provider-keys", ID: "createProviderKey", Org: operation.Owners, Access: operation.Management, Fresh: true, Status: 201, Tag: "providerKeys",
 			Summary: "Add an own key of a provider", Answer: "The new key", Example: `{"provider": "openai", "key": "example-key-of-your-own", "order": "before"}`,
 			Description: "The key is kept encrypted and never shown again. An account has at most one of each provider.",
 		}, func(ctx context.Context, c *operation.Call, in *ProviderKeyInput) (operation.Data[ProviderKey], error) {
@@ -195,7 +195,7 @@ func changesOfProviderKeys(d Deps) []operation.Operation {
 			return operation.Data[ProviderKey]{Data: providerKeyOf(&k, d.Catalog())}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "PATCH", Path: "/api/provider-keys/{id}", ID: "changeProviderKey", Access: operation.Management, Fresh: true, Tag: "providerKeys",
+			Method: "PATCH", Path: "/api/provider-keys/{id}", ID: "changeProviderKey", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "providerKeys",
 			Summary: "Put in another key, change its order, switch it off or on", Answer: "The key as it is now", Example: `{"order": "after"}`,
 		}, func(ctx context.Context, c *operation.Call, in *ProviderKeyChange) (out operation.Data[ProviderKey], err error) {
 			e, err := keyEdit(in.Key, in.Order, in.Enabled)
@@ -210,7 +210,7 @@ func changesOfProviderKeys(d Deps) []operation.Operation {
 			return operation.Data[ProviderKey]{Data: providerKeyOf(&k, d.Catalog())}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/provider-keys/{id}", ID: "deleteProviderKey", Access: operation.Management, Fresh: true, Tag: "providerKeys",
+			Method: "DELETE", Path: "/api/provider-keys/{id}", ID: "deleteProviderKey", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "providerKeys",
 			Summary: "Remove a key", Answer: "The key is gone",
 			Description: "No node uses it again. Of a key whose order is only, the entry stays without the key, so that calls do not quietly cost the whole price; " +
 				"deleted once more, the entry goes, too.",

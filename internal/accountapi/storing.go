@@ -47,7 +47,7 @@ type AccountDataInput struct {
 func storing(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/account/data", ID: "getAccountData", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/account/data", ID: "getAccountData", Org: operation.Owners, Access: operation.Management, Tag: "account",
 			Summary: "Which responses of this account are stored, whether its chats are, for how long, and how many there are; needs a management key", Answer: "What is stored",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out operation.Data[AccountData], err error) {
 			u, err := d.Accounts.ByID(ctx, c.User)
@@ -57,7 +57,7 @@ func storing(d Deps) []operation.Operation {
 			return stored(ctx, d, c, u.Preferences)
 		}),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/account/data", ID: "putAccountData", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "PUT", Path: "/api/account/data", ID: "putAccountData", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Form: rawjson.Limits{Depth: 2, Keys: 10, Values: 20}, Summary: "Replace what is stored and for how long; every node applies it within 5 seconds", Answer: "What is stored",
 			Description: "A shorter time holds for responses and chats that are stored already. never does not delete them: that is DELETE /api/account/responses, and DELETE /api/chats. " +
 				"With never, a request with store: true or background: true gets 400, a file or batch 403, and answers of requests with an Idempotency-Key are not kept. " +
@@ -67,7 +67,7 @@ func storing(d Deps) []operation.Operation {
 			return setStoring(ctx, d, c)
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/account/responses", ID: "deleteResponses", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "DELETE", Path: "/api/account/responses", ID: "deleteResponses", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Summary: "Delete all stored responses of this account, except those under way; needs a management key", Answer: "How many there were",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.Data[Gone], error) {
 			n, err := d.History.DeleteAll(ctx, c.User, c.Actor)

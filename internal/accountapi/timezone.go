@@ -29,14 +29,14 @@ type TimezoneInput struct {
 func timezones(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/account/timezone", ID: "getTimezone", Access: operation.Management, Tag: "account",
+			Method: "GET", Path: "/api/account/timezone", ID: "getTimezone", Org: operation.Anyone, Access: operation.Management, Tag: "account",
 			Summary: "By which clock days are counted", Answer: "The time zone",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out operation.Data[Timezone], err error) {
 			h, err := d.Accounts.Zones(ctx, c.Wallet)
 			return timezoneOf(c, h), err
 		}),
 		operation.Of(operation.Operation{
-			Method: "PUT", Path: "/api/account/timezone", ID: "putTimezone", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "PUT", Path: "/api/account/timezone", ID: "putTimezone", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Form:        rawjson.Limits{Depth: 2, Keys: 4, Values: 8},
 			Summary:     "Count days by another clock",
 			Description: "It holds from the next midnight there that is at least an hour away. Days before it stay what they were, so no statement and no act changes. An hour of UTC belongs whole to the day in which it begins. Until an hour before, another choice replaces it.",

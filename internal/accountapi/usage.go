@@ -294,14 +294,14 @@ func getUsageFile(ctx context.Context, d Deps, c *operation.Call, in *UsageSplit
 func usages(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/usage", ID: "getUsage", Access: operation.Management, Tag: "pages", Summary: "Usage over time, by model, key, member, provider, kind or result",
+			Method: "GET", Path: "/api/usage", ID: "getUsage", Org: operation.Workers, Access: operation.Management, Tag: "pages", Summary: "Usage over time, by model, key, member, provider, kind or result",
 			Description: "Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.",
 			Answer:      "The series and their totals",
 		}, func(ctx context.Context, c *operation.Call, in *usageInput) (operation.Data[UsageReport], error) {
 			return getUsage(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/usage.csv", ID: "getUsageFile", Access: operation.Management, Tag: "pages", Media: "text/csv",
+			Method: "GET", Path: "/api/usage.csv", ID: "getUsageFile", Org: operation.Workers, Access: operation.Management, Tag: "pages", Media: "text/csv",
 			Summary: "The table of GET /api/usage, complete: one row for each bucket and group, with all figures", Answer: "UTF-8 with a header row; amounts in rubles with a dot",
 		}, func(ctx context.Context, c *operation.Call, in *UsageSplit) (operation.File, error) {
 			return getUsageFile(ctx, d, c, in)

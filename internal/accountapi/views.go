@@ -58,7 +58,7 @@ type viewID struct {
 func views(m *view.Manager) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/views", ID: "listViews", Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/views", ID: "listViews", Org: operation.Workers, Access: operation.Management, Tag: "pages",
 			Summary: "The saved views of the account, by page and name", Description: "A view is a page with filters, under a name: the address of the page is /page?query.",
 			Answer: "All views; there are at most 50",
 		}, func(ctx context.Context, c *operation.Call, in *listViews) (ViewList, error) {
@@ -70,21 +70,21 @@ func views(m *view.Manager) []operation.Operation {
 			return list, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/views", ID: "createView", Access: operation.Management, Status: 201, Tag: "pages",
+			Method: "POST", Path: "/api/views", ID: "createView", Org: operation.Leaders, Access: operation.Management, Status: 201, Tag: "pages",
 			Summary: "Save a view of a page", Answer: "The new view", Example: `{"page": "activity", "name": "By key, this week", "query": "by=key&days=7"}`,
 		}, func(ctx context.Context, c *operation.Call, in *ViewInput) (operation.Data[View], error) {
 			v, err := m.Add(ctx, view.View{User: c.User, Page: in.Page, Name: in.Name, Query: in.Query})
 			return operation.Data[View]{Data: viewOf(&v)}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "PATCH", Path: "/api/views/{id}", ID: "changeView", Access: operation.Management, Tag: "pages",
+			Method: "PATCH", Path: "/api/views/{id}", ID: "changeView", Org: operation.Leaders, Access: operation.Management, Tag: "pages",
 			Summary: "Rename a view, or give it other filters", Answer: "The view as it is now", Example: `{"name": "By key, a month", "query": "by=key"}`,
 		}, func(ctx context.Context, c *operation.Call, in *ViewChange) (operation.Data[View], error) {
 			v, err := m.Change(ctx, c.User, in.ID, in.Name, in.Query)
 			return operation.Data[View]{Data: viewOf(&v)}, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/views/{id}", ID: "deleteView", Access: operation.Management, Tag: "pages",
+			Method: "DELETE", Path: "/api/views/{id}", ID: "deleteView", Org: operation.Leaders, Access: operation.Management, Tag: "pages",
 			Summary: "Delete a view", Answer: "It is deleted",
 		}, func(ctx context.Context, c *operation.Call, in *viewID) (operation.Deleted, error) {
 			return operation.Deleted{}, m.Delete(ctx, c.User, in.ID)

@@ -25,7 +25,7 @@ type redeemVoucher struct {
 func vouchers(m *voucher.Manager) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/vouchers/redeem", ID: "redeemVoucher", Access: operation.Management, Tag: "account",
+			Method: "POST", Path: "/api/vouchers/redeem", ID: "redeemVoucher", Org: operation.Payers, Access: operation.Management, Tag: "account",
 			Summary: "Put the value of a code into the wallet", Answer: "What was credited", Example: `{"code": "7K3M-Q2XV-9TBN-04RC-HW5E"}`,
 			Description: "An account redeems one code of a batch. Repeated with the same code, the answer is that of the first time with `repeated`, and nothing is credited. Every " +
 				"try counts towards a limit by account and by address. A code that has expired, was withdrawn, is used up, or of whose batch the account has redeemed " +

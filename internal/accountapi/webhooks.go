@@ -36,7 +36,7 @@ type NewWebhookSecret struct {
 func webhookSecrets(secrets WebhookSecrets) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/account/webhook-secret", ID: "getWebhookSecret", Access: operation.Management, Private: true, Tag: "account",
+			Method: "GET", Path: "/api/account/webhook-secret", ID: "getWebhookSecret", Org: operation.Owners, Access: operation.Management, Private: true, Tag: "account",
 			Summary: "The state of the secret that signs this user's events; needs a management key", Answer: "The state of the secret; null if there is none",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out WebhookSecretState, err error) {
 			if secrets == nil {
@@ -53,7 +53,7 @@ func webhookSecrets(secrets WebhookSecrets) []operation.Operation {
 			return out, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/account/webhook-secret", ID: "rotateWebhookSecret", Access: operation.Management, Fresh: true, Tag: "account",
+			Method: "POST", Path: "/api/account/webhook-secret", ID: "rotateWebhookSecret", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Summary: "Make or replace the secret; it is only in this response. Events are signed with the old one, too, for 24 hours", Answer: "The secret",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (out operation.Data[NewWebhookSecret], err error) {
 			if secrets == nil {

@@ -148,13 +148,15 @@ func (r Rates) Times(n int64) Rates {
 
 // Caller is the user of a key that makes a request. It is shared between requests and never changed.
 type Caller struct {
-	Key        string // "key_..."
-	Hash       string // hex SHA-256 of the key's text: its public identifier
-	Label      string // first 12 characters ... last 3
-	User       string // "usr_...", or "org_...": whose wallet pays
-	Wallet     string // "wal_..."
-	Member     string // in an organization, for whom the key works: a person "usr_..." or a service "svc_..."; "" in a personal account
-	Team       string // of the member, "" none
+	Key        string  // "key_..."
+	Hash       string  // hex SHA-256 of the key's text: its public identifier
+	Label      string  // first 12 characters ... last 3
+	User       string  // "usr_...", or "org_...": whose wallet pays
+	Wallet     string  // "wal_..."
+	Member     string  // in an organization, for whom the key works: a person "usr_..." or a service "svc_..."; "" in a personal account
+	Team       string  // of the member, "" none
+	OrgRole    OrgRole // of who acts with a session or a management key
+	Sees       Sight   // whose calls and keys they see
 	Management bool
 	Role       Role   // of the user
 	Limit      *Limit // nil: only the wallet's balance binds

@@ -35,5 +35,10 @@ type Sight struct {
 	Team   string // and those of a team
 }
 
+// Of reports whether what a member with a team has is seen.
+func (s Sight) Of(member, team string) bool {
+	return s.All() || member == s.Member || s.Team != "" && team == s.Team
+}
+
 // All reports whether nothing of the account is hidden.
 func (s Sight) All() bool { return s == Sight{} }

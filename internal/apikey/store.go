@@ -95,9 +95,9 @@ func (k *Key) State(now time.Time) State {
 // Found is a key with the data of its user.
 type Found struct {
 	Key
-	Wallet       string // "wal_..."
-	UserDisabled bool   // or it works for a person who is disabled or not a member any more, or for a service that has ended
-	Team         string // of the member, "" none
+	Wallet       string  // "wal_..."
+	UserDisabled bool    // or it works for a person who is disabled or not a member any more, or for a service that has ended
+	Team         string  // of the member, "" none
 	Above        []Above // the keys that it comes from, its parent first
 	Role         Role
 	// AccountPreferences are the user's, as Key.Preferences are the key's.
@@ -121,6 +121,7 @@ type Change struct {
 // Filter chooses keys of a list.
 type Filter struct {
 	User            string // "" all users
+	Sees            Sight  // of the user, which is an organization then
 	IncludeDisabled bool
 	IncludeDeleted  bool
 	Offset          int
@@ -285,6 +286,31 @@ func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
 		return Key{}, NotFound("apikey.ByHash")
 	}
 	return f.Key, nil
+}
+
+// Seen is ByHash for who sees only some keys of an account: another one does not exist for them.
+func (m *Manager) Seen(ctx context.Context, c *Caller, hash string) (Key, error) {
+	k, err := m.ByHash(ctx, c.User, hash)
+	if err != nil || c.Sees.All() {
+		return k, err
+	}
+	f, err := m.store.KeyByID(ctx, k.ID)
+	if err == nil && !c.Sees.Of(f.Member, f.Team) {
+		err = NotFound("apikey.Seen")
+	}
+	return k, err
+}
+
+// Sees reports whether a caller sees what was done with a key of their account.
+func (m *Manager) Sees(ctx context.Context, c *Caller, key string) (bool, error) {
+	if c.Sees.All() {
+		return true, nil
+	}
+	f, err := m.store.KeyByID(ctx, key)
+	if fault.Is(err, fault.NotFound) {
+		return false, nil
+	}
+	return err == nil && f.User == c.User && c.Sees.Of(f.Member, f.Team), err
 }
 
 // Of finds a key of anybody by its id or hash, deleted ones included. It fails with fault.NotFound.

@@ -319,7 +319,7 @@ func (v *Verifier) entryOf(found Found, now time.Time) (*entry, error) {
 		return nil, fault.Wrap("apikey.Verify", fmt.Errorf("the provider preferences of key %s or of its user cannot be read: %w", found.ID, err))
 	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
-		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet, Member: found.Member, Team: found.Team,
+		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet, Member: found.Member, Team: found.Team, Sees: Sight{Member: found.Member},
 		Management: found.Management, Role: found.Role, Limit: found.Limit, Above: found.Above, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
 	}}, nil
 }

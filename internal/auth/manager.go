@@ -72,6 +72,7 @@ const (
 	MailExists   MailKind = "exists"   // somebody tried to sign up with your address, which has an account
 	MailReset    MailKind = "reset"    // open this link to choose a new password
 	MailInvited  MailKind = "invited"  // somebody invites you
+	MailJoin     MailKind = "join"     // somebody invites you to an organization
 	MailPassword MailKind = "password" // your password was changed
 
 	MailMove            MailKind = "move"   // open this link to use this address for your account

@@ -91,7 +91,7 @@ func (m *Manager) send(mail Mail) {
 // notice reports whether mails of a kind are not counted by tokens.
 func (k MailKind) notice() bool {
 	switch k {
-	case MailConfirm, MailReset, MailInvited, MailMove, MailTaken, MailMoving, MailMoved:
+	case MailConfirm, MailReset, MailInvited, MailJoin, MailMove, MailTaken, MailMoving, MailMoved:
 		return false
 	}
 	return true

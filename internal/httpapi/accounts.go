@@ -103,7 +103,7 @@ func (x *request) getGeneration() error {
 		return fault.Field("httpapi.getGeneration", "id", "id is missing: give the id of an answer, gen-...")
 	}
 	c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, id)
-	if fault.Is(err, fault.NotFound) {
+	if fault.Is(err, fault.NotFound) || err == nil && !x.caller.Sees.Of(c.Member, c.Team) {
 		return fault.New(fault.NotFound, "httpapi.getGeneration", "There is no such generation.")
 	}
 	if err != nil {

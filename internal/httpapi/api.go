@@ -50,6 +50,7 @@ type Keys interface {
 	Create(ctx context.Context, n apikey.NewKey, by Actor) (apikey.Key, string, error)
 	List(ctx context.Context, f apikey.Filter) ([]apikey.Key, error)
 	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
+	Seen(ctx context.Context, c *apikey.Caller, hash string) (apikey.Key, error)
 	Change(ctx context.Context, user, hash string, c apikey.Change, by Actor) (apikey.Key, error)
 	Delete(ctx context.Context, user, hash string, by Actor) error
 }
@@ -90,6 +91,8 @@ type Deps struct {
 	// People signs browsers in; nil: there is no sign-in. CallerOf finds the caller of a key by its id, for their calls.
 	People   *auth.Manager
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
+
+	Organizations Organizations // nil: there are none
 
 	Agents        Agents           // nil: programs cannot be signed in
 	AgentSettings *ManagedSettings // for Claude Code; nil: none
@@ -166,6 +169,9 @@ func New(d Deps, c Config) *API {
 	}
 	a := &API{Deps: d, cfg: c, served: c.listener(), features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
+	for _, r := range a.routes {
+		r.roles, r.whole = orgRoles(r), orgWhole(r)
+	}
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
 	}

@@ -33,6 +33,9 @@ func (x *request) authorize() error {
 	}
 	x.caller = caller
 	x.memory.Open(x.api.quotas.Bytes, x.counted(caller))
+	if err := x.mayAct(caller); err != nil {
+		return err
+	}
 	switch {
 	case x.route.access == signedIn && x.session == nil:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route is for people who are signed in with a browser.")
@@ -84,7 +87,10 @@ func (x *request) verify() (*apikey.Caller, error) {
 	if err == nil {
 		err = x.mayFrom(caller)
 	}
-	return caller, err
+	if err != nil {
+		return nil, err
+	}
+	return x.actsAs(caller)
 }
 
 func (x *request) unauthorized(op string) error {
@@ -218,6 +224,15 @@ func (x *request) watchPeer() {
 
 // still fails when the caller of a long answer has lost the right to it: the session or the key has ended, or is no longer permitted.
 func (x *request) still() error {
+	if x.acts != nil {
+		now, err := x.api.Organizations.Of(x.context(), x.acts.ID, x.caller.Member)
+		if err != nil {
+			return err
+		}
+		if err := x.mayAct(member(*x.caller, &now, x.caller.Member)); err != nil {
+			return err
+		}
+	}
 	if x.session != nil {
 		return x.api.People.Lives(x.context(), x.session)
 	}

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -19,7 +20,7 @@ func (x *request) listKeys() error {
 	if err != nil {
 		return err
 	}
-	f := apikey.Filter{User: x.caller.User}
+	f := apikey.Filter{User: x.caller.User, Sees: x.caller.Sees}
 	if q.Get("offset") != "0" {
 		if f.Offset, err = queryInt(q, "offset", 1_000_000); err != nil {
 			return err
@@ -50,7 +51,7 @@ func (x *request) keyByHash(hash string) (apikey.Key, error) {
 	if len(hash) != 64 {
 		return apikey.Key{}, apikey.NotFound("httpapi.keyByHash")
 	}
-	return x.api.Keys.ByHash(x.context(), x.caller.User, hash)
+	return x.api.Keys.Seen(x.context(), x.caller, hash)
 }
 
 func (x *request) appendKey(o *object, k *apikey.Key) error {
@@ -115,7 +116,7 @@ func (x *request) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
 	if e.name == nil {
 		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.").Coded("name_missing")
 	}
-	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires, Models: e.models, Addresses: e.addresses, Strict: e.strict}
+	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Member: x.caller.Member, Creator: cmp.Or(x.caller.Member, x.caller.User), ExpiresAt: e.expires, Models: e.models, Addresses: e.addresses, Strict: e.strict}
 	if n.Limit, err = e.limit.Of(nil); err != nil {
 		return k, "", err
 	}

@@ -14,7 +14,7 @@ import (
 
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
-	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, private: o.Private, cookies: o.Cookies, leaves: o.Leaves, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
+	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, roles: o.Org, whole: o.Whole, private: o.Private, cookies: o.Cookies, leaves: o.Leaves, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)
@@ -26,7 +26,7 @@ func mount(o *operation.Operation) *Route {
 
 // operate answers a request of an operation.
 func (x *request) operate(o *operation.Operation) (err error) {
-	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.memory.Charge, Base: x.base, Gates: gates{x}, Still: x.still, Browser: browser{x}, Values: x.values[:], Address: httpserver.ShowAddress(x.client())}
+	c := operation.Call{Caller: x.caller, Session: x.session, Person: x.person, Org: x.acts, At: x.at, Request: x.r.Header, Header: x.w.Header(), Charge: x.memory.Charge, Base: x.base, Gates: gates{x}, Still: x.still, Browser: browser{x}, Values: x.values[:], Address: httpserver.ShowAddress(x.client())}
 	if x.caller != nil {
 		c.Actor = x.actor()
 	}

@@ -20,6 +20,7 @@ import (
 	"weir/internal/httpserver"
 	"weir/internal/limit"
 	"weir/internal/limit/quota"
+	"weir/internal/organization"
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/trace"
@@ -41,6 +42,7 @@ type request struct {
 	caller *apikey.Caller // nil on public routes
 	// session and person are whose browser it is; nil for programs with a key
 	session *auth.Session
+	acts    *organization.Membership // in whose account the person acts; nil: their own
 	person  *auth.Person
 	work    limit.Named // the request's context, once it is the caller's
 

@@ -37,6 +37,8 @@ type Route struct {
 	spooled  bool                   // the body goes to disk
 	asks     bool                   // it asks a provider though it reads no body
 	fresh    bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	roles    operation.OrgRoles     // who may use it with the account of an organization
+	whole    bool                   // it shows what all of an organization do
 	private  bool                   // the answer is for the person alone
 	cookies  bool                   // a success sets a cookie or takes it away
 	leaves   bool                   // it is open to a session that looks at the interface as another person sees it, and ends that

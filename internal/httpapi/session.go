@@ -49,10 +49,20 @@ func (x *request) verifySession(token string) (*apikey.Caller, error) {
 	}
 	x.session, x.person = &s, &p
 	x.w.Header()["Cache-Control"] = noStore // a browser keeps nothing of it; a handler may know better
-	if x.route == nil || x.route.access != inference && !x.route.rated() {
-		return &apikey.Caller{Key: s.ID, Label: "session", User: p.ID, Wallet: p.Wallet, Management: true, Role: p.Role}, nil
+	if x.acts, err = x.acting(p.ID); err != nil {
+		return nil, err
 	}
-	key, err := x.api.People.WebKey(x.context(), &p)
+	if x.route == nil || x.route.access != inference && !x.route.rated() {
+		c := apikey.Caller{Key: s.ID, Label: "session", User: p.ID, Wallet: p.Wallet, Management: true, Role: p.Role}
+		if x.acts != nil {
+			return member(c, x.acts, p.ID), nil
+		}
+		return &c, nil
+	}
+	if x.acts != nil && !x.route.roles.Has(x.acts.Role) { // who may not call models needs no key for it
+		return member(apikey.Caller{Key: s.ID, Label: "session", Management: true}, x.acts, p.ID), nil
+	}
+	key, err := x.webKey(&p)
 	if err != nil {
 		return nil, err
 	}

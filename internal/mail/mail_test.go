@@ -237,11 +237,11 @@ func read(t *testing.T, raw string) (netmail.Header, string, string) {
 	return m.Header, texts[0], texts[1]
 }
 
-var kinds = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailPassword,
+var kinds = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailJoin, auth.MailPassword,
 	auth.MailMove, auth.MailTaken, auth.MailMoving, auth.MailMoved, auth.MailPasswordRemoved, auth.MailPasskeyAdded, auth.MailPasskeyRemoved, auth.MailIdentityAdded, auth.MailIdentityRemoved, auth.MailSecondStepOn, auth.MailSecondStepOff}
 
 // linked are those with a link.
-var linked = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailMove, auth.MailMoving, auth.MailMoved}
+var linked = []auth.MailKind{auth.MailConfirm, auth.MailExists, auth.MailReset, auth.MailInvited, auth.MailJoin, auth.MailMove, auth.MailMoving, auth.MailMoved}
 
 func linkedKind(k auth.MailKind) bool { return slices.Contains(linked, k) }
 

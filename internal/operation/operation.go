@@ -20,6 +20,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/catalog/listing"
+	"weir/internal/organization"
 	"weir/internal/rawjson"
 )
 
@@ -48,6 +49,8 @@ type Operation struct {
 	ID      string // in the API's description, in camel case; unique
 	Access  Access
 	Fresh   bool                   // a session must have begun, or its person have proved who they are, a short time ago
+	Org     OrgRoles               // who may use it with the account of an organization; none: it belongs to a person's own account
+	Whole   bool                   // it shows what all of an organization do: to managers only where they see all
 	Private bool                   // its answer has a secret, or what a person has sent or received: operators who look as them do not get it
 	Leaves  bool                   // an operator who looks at the interface as another person sees it may use it: it ends that
 	Body    int64                  // largest body in bytes; 0: that of a small form
@@ -76,9 +79,10 @@ type Operation struct {
 type Call struct {
 	*apikey.Caller
 	Actor   audit.Actor
-	Session *auth.Session // nil for a key
-	Person  *auth.Person  // likewise
-	Address string        // of the client, as it may be counted and stored
+	Session *auth.Session            // nil for a key
+	Person  *auth.Person             // likewise
+	Org     *organization.Membership // in whose account the person acts; nil: their own
+	Address string                   // of the client, as it may be counted and stored
 	At      time.Time
 	Request http.Header // of the request
 	Header  http.Header // of the answer

@@ -5,6 +5,7 @@ package report
 import (
 	"context"
 	"time"
+	"weir/internal/apikey"
 
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -33,7 +34,12 @@ const Failed = "failed"
 const Nothing = "(none)"
 
 // Filter chooses calls; "" chooses all.
-type Filter struct{ Model, Key, Member, Provider, Kind, Result string }
+type Filter struct {
+	Model, Key, Member, Provider, Kind, Result string
+
+	Org  string // of Sees
+	Sees apikey.Sight
+}
 
 // Bucket is a length of time.
 type Bucket string

@@ -18,16 +18,17 @@ import (
 
 // Store is an open database, by what is kept. It is safe for concurrent use.
 type Store struct {
-	Ledger   *ledgerdb.Ledger
-	Accounts *accountdb.Accounts
-	People   *accountdb.People
-	Agents   *accountdb.Agents
-	Catalog  *catalogdb.Catalog
-	Jobs     *jobdb.Jobs
-	Payments *paymentdb.Payments
-	Pages    *pagedb.Pages
-	Notices  *noticedb.Notices
-	Nodes    *nodedb.Nodes
+	Ledger        *ledgerdb.Ledger
+	Accounts      *accountdb.Accounts
+	People        *accountdb.People
+	Agents        *accountdb.Agents
+	Organizations *accountdb.Organizations
+	Catalog       *catalogdb.Catalog
+	Jobs          *jobdb.Jobs
+	Payments      *paymentdb.Payments
+	Pages         *pagedb.Pages
+	Notices       *noticedb.Notices
+	Nodes         *nodedb.Nodes
 
 	db *sqldb.DB
 }
@@ -36,7 +37,7 @@ type Store struct {
 func New(e sqldb.Engine, now func() time.Time) *Store {
 	d := sqldb.Open(e, now)
 	return &Store{
-		Ledger: ledgerdb.New(d), Accounts: accountdb.NewAccounts(d), People: accountdb.NewPeople(d), Agents: accountdb.NewAgents(d), Catalog: catalogdb.New(d), Jobs: jobdb.New(d), Payments: paymentdb.New(d), Pages: pagedb.New(d),
+		Ledger: ledgerdb.New(d), Accounts: accountdb.NewAccounts(d), People: accountdb.NewPeople(d), Agents: accountdb.NewAgents(d), Organizations: accountdb.NewOrganizations(d), Catalog: catalogdb.New(d), Jobs: jobdb.New(d), Payments: paymentdb.New(d), Pages: pagedb.New(d),
 		Notices: noticedb.New(d), Nodes: nodedb.New(d), db: d,
 	}
 }

@@ -33,6 +33,8 @@ var forgetting = []string{
 	`DELETE FROM notify_settings WHERE account = $1`, `DELETE FROM notify_choices WHERE account = $1`, `DELETE FROM notify_facts WHERE account = $1`, `DELETE FROM notify_mails WHERE account = $1`,
 	`DELETE FROM webhook_deliveries WHERE account = $1`, `DELETE FROM response_items WHERE account = $1`, `DELETE FROM responses WHERE account = $1`,
 	`DELETE FROM batch_items WHERE batch IN (SELECT id FROM batches WHERE user_id = $1)`, `DELETE FROM batches WHERE user_id = $1`, `UPDATE files SET gone = TRUE, name = '' WHERE user_id = $1`,
+	// of an organization, or of a person in others'
+	`DELETE FROM org_invitations WHERE org = $1 OR maker = $1`, `DELETE FROM org_members WHERE org = $1 OR user_id = $1`, `DELETE FROM org_teams WHERE org = $1`, `DELETE FROM org_services WHERE org = $1`,
 	`DELETE FROM payment_rules WHERE account = $1`, `UPDATE payments SET email = '', method_title = '' WHERE account = $1`,
 	`UPDATE api_keys SET name = '', label = '', previous_label = '', allowed_ips = '', preferences = '' WHERE user_id = $1`,
 	`UPDATE users SET name = 'deleted', disabled = TRUE, role = 'user', preferences = '', language = '', theme = '' WHERE id = $1`,
@@ -54,6 +56,9 @@ func (s *Accounts) ForgetUser(ctx context.Context, user string, now time.Time, e
 			return err
 		}
 		if err := closeWays(t, user, now); err != nil {
+			return err
+		}
+		if err := leaveAll(t, op, user, now); err != nil {
 			return err
 		}
 		for _, text := range forgetting {
@@ -80,6 +85,29 @@ func (s *Accounts) ForgetUser(ctx context.Context, user string, now time.Time, e
 		return err
 	}
 	return s.db.Scrub(ctx)
+}
+
+// leaveAll ends what a user has to do with organizations: a person leaves all of them, one that is closed ends.
+func leaveAll(t *sqldb.Tx, op, user string, now time.Time) error {
+	if _, err := t.Exec(`UPDATE organizations SET closed_at = $1 WHERE id = $2 AND closed_at IS NULL`, now.UnixMicro(), user); err != nil {
+		return err
+	}
+	orgs, err := sqldb.All(t, sqldb.Only[string], `SELECT org FROM org_members WHERE user_id = $1 ORDER BY org`, user)
+	if err != nil {
+		return err
+	}
+	for _, org := range orgs {
+		if err := lockOrg(t, op, org); err != nil {
+			return err
+		}
+		if err := otherOwner(t, op, org, user); err != nil {
+			return err
+		}
+		if _, err := leave(t, org, user, now); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func mayForget(t *sqldb.Tx, op, user, role string) error {

@@ -125,6 +125,7 @@ func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key,
 	// Only conditions that are asked for: with "$1 = '' OR", SQLite would read the keys of all users.
 	var c sqldb.Conditions
 	c.Equal("user_id", f.User)
+	c.Sees("id", f.User, f.Sees)
 	if !f.IncludeDeleted {
 		c.Add("deleted_at IS NULL")
 	}
@@ -148,9 +149,17 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 
 // insertKey adds a key of a user who is locked.
 func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
-	var have int
-	if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&have); err != nil {
+	var have, all int
+	if err := t.Row(`SELECT COUNT(CASE WHEN member = $2 THEN 1 END), COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User, k.Member).Scan(&have, &all); err != nil {
 		return err
+	}
+	if all >= apikey.MostPerUser {
+		return fault.Newf(fault.Invalid, "store.InsertKey", "An account may have %d keys. Delete one that is not used.", apikey.MostPerUser)
+	}
+	if k.Member != "" {
+		if err := mayHaveKeys(t, k); err != nil {
+			return err
+		}
 	}
 	if have >= maxPerUser {
 		return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used, or ask the operator, who sets keys.max_per_user.", maxPerUser)
@@ -162,6 +171,17 @@ func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
 		return err
 	}
 	return keys.Insert(t, k)
+}
+
+// mayHaveKeys fails for a member who has left meanwhile, or reads money alone, and for a service that has ended.
+func mayHaveKeys(t *sqldb.Tx, k *apikey.Key) error {
+	var works bool
+	err := t.Row(`SELECT EXISTS (SELECT 1 FROM org_members WHERE org = $1 AND user_id = $2 AND role <> $3) OR EXISTS (SELECT 1 FROM org_services WHERE org = $1 AND id = $2 AND ended_at IS NULL)`,
+		k.User, k.Member, string(apikey.OrgBilling)).Scan(&works)
+	if err == nil && !works {
+		err = fault.New(fault.Conflict, "store.InsertKey", "Keys of an organization are for its members, except billing, and for its services.")
+	}
+	return err
 }
 
 // labelFree fails with apikey.ErrLabelTaken if a key of the user has or had a label, also one that was deleted: its calls are still listed.

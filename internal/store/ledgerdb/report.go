@@ -48,7 +48,7 @@ func given(f *report.Filter, part report.Part) (all []report.Part) {
 		part  report.Part
 		value string
 	}{{report.Model, f.Model}, {report.Key, f.Key}, {report.Member, f.Member}, {report.Provider, f.Provider}, {report.Kind, f.Kind}, {report.Result, f.Result}} {
-		if x.value != "" || x.part == part {
+		if x.value != "" || x.part == part || x.part == report.Key && !f.Sees.All() {
 			all = append(all, x.part)
 		}
 	}
@@ -76,6 +76,7 @@ func groupOf(all []report.Part) (string, columnsOf) {
 func filter(c *sqldb.Conditions, f *report.Filter, names columnsOf) {
 	c.Equal(names[report.Model], f.Model)
 	c.Equal(names[report.Key], f.Key)
+	c.Sees(names[report.Key], f.Org, f.Sees)
 	c.Equal(names[report.Member], f.Member)
 	c.Equal(names[report.Provider], f.Provider)
 	c.Equal(names[report.Kind], f.Kind)

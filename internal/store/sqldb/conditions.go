@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/internal/apikey"
 	"weir/internal/report"
 )
 
@@ -33,6 +34,19 @@ func (c *Conditions) Where() string {
 		return ""
 	}
 	return " WHERE " + c.Text.String()
+}
+
+// Sees adds the condition that a column names a key of an organization that somebody sees.
+func (c *Conditions) Sees(column, org string, s apikey.Sight) {
+	if s.All() {
+		return
+	}
+	text, args := `k.member = ?`, []any{org, s.Member}
+	if s.Team != "" {
+		text += ` OR k.member IN (SELECT m.user_id FROM org_members m WHERE m.org = ? AND m.team = ?) OR k.member IN (SELECT v.id FROM org_services v WHERE v.org = ? AND v.team = ?)`
+		args = append(args, org, s.Team, org, s.Team)
+	}
+	c.Add(column+` IN (SELECT k.id FROM api_keys k WHERE k.user_id = ? AND (`+text+`))`, args...)
 }
 
 // Equal adds a condition unless the value is "".
