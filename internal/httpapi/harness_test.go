@@ -37,6 +37,7 @@ import (
 	"weir/internal/httpserver"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/organization"
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -233,7 +234,10 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	}
 	n.rankings = listing.NewRankings(deps.Catalog, deps.Now, deps.Slog)
 	if deps.Operations == nil {
+		orgs := organization.NewManager(store.Organizations, n.keys, verifier, nil, time.Now)
+		deps.Organizations = orgs
 		accounts := accountapi.Deps{
+			Organizations: orgs,
 			Books: deps.Ledger, Accounts: n.users, People: deps.People, Agents: agents, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
 			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 		}

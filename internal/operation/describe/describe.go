@@ -170,6 +170,10 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 	described := &huma.Operation{
 		OperationID: o.ID, Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Description, Security: security(o.Access), Responses: map[string]*huma.Response{},
 	}
+	if o.Org != 0 {
+		described.Extensions = map[string]any{"x-organization-roles": o.Org.Names()}
+		described.Parameters = append(described.Parameters, &huma.Param{Ref: "#/components/parameters/Account"})
+	}
 	fields := reflect.VisibleFields(o.In())
 	for segment := range strings.SplitSeq(o.Path, "/") {
 		if name, ok := strings.CutPrefix(segment, "{"); ok {
