@@ -48,7 +48,7 @@ func (x *request) authorize() error {
 	case x.route.access == inference && caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "A management key cannot call models. Use an API key.")
 	case x.route.access == inference:
-		return nil
+		return x.checkTags()
 	}
 	if err := x.api.quotas.Call(x.at, x.counted(caller)); err != nil || !x.route.changes() {
 		return err

@@ -34,6 +34,7 @@ func (x *request) readBody() ([]byte, error) {
 	if err == nil && x.named != nil {
 		err = x.claim(body)
 	}
+	x.sent = body
 	return body, err
 }
 

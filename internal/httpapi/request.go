@@ -62,6 +62,7 @@ type request struct {
 	call      *relay.Call // of part; nil before the relay has it
 	memory    memory
 	body      httpserver.Body
+	sent      []byte // of the body, when it is JSON and was read
 	lent      httpserver.Lent
 	fault     *fault.Error // what the client was sent, nil on success
 	idHeader  [1]string

@@ -87,8 +87,9 @@ func (x *request) newCall(req *completion.Request, api string, text iter.Seq[[]b
 	c := &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
 		Preset: x.preset, PresetVersion: x.presetVersion, PromptText: text, Trace: x.trace, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
-		Parameters: wire.Parameters(req.Body, req.Members),
+		Parameters: wire.Parameters(req.Body, req.Members), Tags: x.tags(wire.MetadataOf(req.Body, req.Members)),
 	}
+	x.identify(req)
 	if p := x.part; p != nil {
 		c.Deferred, c.Held, c.Alone = p.Deferred, p.Held, p.Deferred == nil
 		x.call = c

@@ -180,7 +180,7 @@ func newRecord(c *Call) *record.Call {
 	room.call = record.Call{
 		Generation: c.Generation, Request: c.RequestID, User: c.Caller.User, Wallet: c.Caller.Wallet, Key: c.Caller.Key, Member: c.Caller.Member, Team: c.Caller.Team, API: c.API, At: c.At,
 		Preset: c.Preset, PresetVersion: c.PresetVersion, ModelAsked: req.Models[0], Streamed: req.Stream, Session: req.SessionID, ClientUser: req.User, Metadata: string(req.Metadata),
-		UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Catalog: c.Catalog.Version, Parameters: c.Parameters,
+		UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Catalog: c.Catalog.Version, Parameters: c.Parameters, Tags: c.Tags,
 		Attempts: room.attempt[:0], Candidates: room.candidate[:0],
 	}
 	return &room.call

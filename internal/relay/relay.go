@@ -93,6 +93,7 @@ type Call struct {
 	PromptText iter.Seq[[]byte]
 
 	UserAgent, Referer, Title string
+	Tags                      []string // by which the account sorts the call: see package tag; recorded
 	Parameters                string // JSON object of the request's settings, "" none; recorded
 
 	Preset        string // name of the preset that the request used, "" none

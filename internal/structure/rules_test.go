@@ -45,6 +45,7 @@ var rules = map[string]rule{
 	"internal/secret":  {layer: foundation},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
+	"internal/tag":      {layer: foundation},
 	"internal/zone":     {layer: foundation, beside: []string{"internal/fault"}},
 	"internal/audio":    {layer: foundation, beside: []string{"internal/fault", "internal/mediatype"}},
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},

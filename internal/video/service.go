@@ -197,7 +197,8 @@ type Submit struct {
 	Generation, RequestID     string
 	Catalog                   *catalog.Snapshot
 	UserAgent, Referer, Title string
-	Trace                     string // see Job.Trace
+	Tags                      []string // by which the account sorts the call: see package tag
+	Trace                     string   // see Job.Trace
 }
 
 // Submit admits a job, and returns it when it is on the disk: its money is reserved, its place is taken, and a worker will submit it to a
@@ -331,7 +332,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL, Trace: c.Trace,
 		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(s.cfg.AcceptFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
-			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},
+			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Tags: c.Tags},
 	}
 }
 

@@ -16,7 +16,7 @@ const (
 	MaxMetadataBytes = 40 << 10
 )
 
-// Metadata reads an object of strings and returns it in compact form, with the shortest escapes, or nil.
+// Metadata reads an object of strings and returns it in compact form, with the shortest escapes, or nil. A list under the name tags is left out: see Tags.
 func (r *Reader) Metadata() []byte {
 	if !r.Object() {
 		return nil
@@ -32,12 +32,17 @@ func (r *Reader) Metadata() []byte {
 			r.FailAt(fault.StringTooLong, "metadata", "A name in metadata is longer than %d characters.", maxPairName)
 			return nil
 		}
+		if string(name) == "tags" && r.Kind() == rawjson.Array {
+			n--
+			r.Skip()
+			continue
+		}
 		value, ok := r.Text(maxPairValue)
 		if !ok {
 			r.Required()
 			return nil
 		}
-		if n > 1 {
+		if len(out) > 1 {
 			out = append(out, ',')
 		}
 		out = rawjson.AppendString(append(rawjson.AppendString(out, name), ':'), value)

@@ -24,6 +24,9 @@ func TestMetadataIsKeptCompact(t *testing.T) {
 		{"none", `null`, ""},
 		{"empty", `{ }`, `{}`},
 		{"blanks", `{` + strings.Repeat(" ", 1<<20) + `"a"` + strings.Repeat("\n", 1<<20) + `:` + strings.Repeat("\t", 1<<20) + `"b"}`, `{"a":"b"}`},
+		{"tags of LiteLLM", `{"tags":["jobID:1","production",7],"a":"b","tags2":"c"}`, `{"a":"b","tags2":"c"}`},
+		{"tags alone", `{"tags":["production"]}`, `{}`},
+		{"a text under the name of tags", `{"tags":"production"}`, `{"tags":"production"}`},
 		{"escapes", `{"\u0061\u044f":"\u0062\/\u0000\ud83d\ude00"}`, `{"aя":"b/\u0000😀"}`},
 		{"the longest that every script may write", pairs(16, strings.Repeat("😀", 62), strings.Repeat("😀", 512)), pairs(16, strings.Repeat("😀", 62), strings.Repeat("😀", 512))},
 	} {
