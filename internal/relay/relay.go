@@ -94,7 +94,7 @@ type Call struct {
 
 	UserAgent, Referer, Title string
 	Tags                      []string // by which the account sorts the call: see package tag; recorded
-	Parameters                string // JSON object of the request's settings, "" none; recorded
+	Parameters                string   // JSON object of the request's settings, "" none; recorded
 
 	Preset        string // name of the preset that the request used, "" none
 	PresetVersion int64

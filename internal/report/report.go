@@ -33,9 +33,10 @@ const Failed = "failed"
 // Nothing as a property in a Filter chooses the calls that do not have it: the group whose key is "". No name has parentheses.
 const Nothing = "(none)"
 
-// Filter chooses calls; "" chooses all.
+// Filter chooses calls; "" chooses all. Tag is a whole tag, or its name with the value tag.None for calls that have none of that name.
 type Filter struct {
 	Model, Key, Member, Provider, Kind, Result string
+	Team, Session, ClientUser, Tag             string
 
 	Org  string // of Sees
 	Sees apikey.Sight

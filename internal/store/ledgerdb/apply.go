@@ -135,6 +135,7 @@ func ApplyItems(t *sqldb.Tx, b *ledger.Batch, unordered []ledger.Recorded) (done
 		func() error { return consume(t, funds, b.Node, sums.leases) },
 		func() error { return postSettled(t, b, sums.settled, sums.revenue, &done) },
 		func() error { return rollUp(t, sums) },
+		func() error { return rollUpTags(t, items) },
 		func() error { return usePresets(t, items, b.Now) },
 		func() error { return noteFailures(t, items, b.Now) },
 		func() error { return rollUpSales(t, sums.taxes.sales) },

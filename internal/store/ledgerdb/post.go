@@ -227,6 +227,9 @@ func enter(t *sqldb.Tx, p *ledger.Posting, call *record.Call, before []ledger.Mo
 		if err := rollUpSales(t, back.taxes.sales); err != nil {
 			return 0, err
 		}
+		if err := rollUpTagRefund(t, call, int64(p.Amount)); err != nil {
+			return 0, err
+		}
 	}
 	all := posting{id: id, kind: p.Kind, ref: p.Ref, at: at, actor: p.Actor.Name, reason: p.Reason, entries: lines[:]}
 	return id, addLink(t, &ledger.Link{First: id, Last: id}, all.content().Sum())

@@ -7,6 +7,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/record"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/sqldb"
 )
@@ -18,7 +19,7 @@ const (
 	// salesForm is the form of sales that this program writes.
 	salesForm = 1
 
-	formRead  = `SELECT form, sales FROM usage_form WHERE one = 1`
+	formRead  = `SELECT form, sales, tags FROM usage_form WHERE one = 1`
 	formWrite = `UPDATE usage_form SET form = $1, sales = $2, dropped = $3 WHERE one = 1`
 	// refundsOfWallets are what was given back, by the generation that each refund is of.
 	refundsOfWallets = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
@@ -34,15 +35,22 @@ const rebuildFor = 12 * time.Hour
 // FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
 // they open.
 func (s *Ledger) FillRollUps(ctx context.Context) error {
-	var form, sales int
-	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form, &sales) }, formRead)
-	if err != nil || form == rollUpForm && sales == salesForm {
+	var form, sales, tags int
+	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form, &sales, &tags) }, formRead)
+	if err != nil || form == rollUpForm && sales == salesForm && tags == tagsForm {
 		return sqldb.Failure("store.FillRollUps", err)
 	}
 	return s.rebuild(ctx, func(t *sqldb.Tx) (bool, error) {
-		err := t.LockedRow(formRead).Scan(&form, &sales)
+		err := t.LockedRow(formRead).Scan(&form, &sales, &tags)
 		return form != rollUpForm, err // another node may have been first
-	}, func(t *sqldb.Tx) (bool, error) { return sales != salesForm, nil })
+	}, func(t *sqldb.Tx) (bool, error) {
+		if tags != tagsForm {
+			if err := fillTags(t, true); err != nil {
+				return false, err
+			}
+		}
+		return sales != salesForm, nil
+	})
 }
 
 // RebuildRollUps makes the roll-ups anew from the records and the refunds. What they were before does not matter. It fails with
@@ -52,10 +60,13 @@ func (s *Ledger) RebuildRollUps(ctx context.Context) error {
 	return s.rebuild(ctx, always, always)
 }
 
-// FillSales makes sales anew from the records and, of calls that were dropped, from the hours. Older nodes that went on beside newer ones have left
-// calls out. One line of the audit log says that it was done.
+// FillSales makes sales and the sums by tags anew from the records and, of calls that were dropped, from the hours. Older nodes that went on beside newer
+// ones have left calls out. One line of the audit log says that it was done.
 func (s *Ledger) FillSales(ctx context.Context, by audit.Actor, now time.Time) error {
 	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return false, nil }, func(t *sqldb.Tx) (bool, error) {
+		if err := fillTags(t, false); err != nil {
+			return false, err
+		}
 		return true, auditdb.Record(t, audit.Event{Actor: by, Action: audit.SalesFilled, Target: "sales"}, now)
 	})
 }
@@ -101,6 +112,9 @@ func (s *Ledger) rebuild(ctx context.Context, wanted, sales func(*sqldb.Tx) (boo
 			return err
 		}
 		if err := rollUpSales(t, vat.sales); err != nil {
+			return err
+		}
+		if err := fillTags(t, true); err != nil {
 			return err
 		}
 		_, err = t.Exec(formWrite, rollUpForm, salesForm, []byte{})
@@ -173,50 +187,83 @@ func fillSales(t *sqldb.Tx) error {
 
 // hoursOfRecords adds all records and refunds up.
 func hoursOfRecords(t *sqldb.Tx) (map[hourKey]*sums, *dayBook, error) {
+	back, err := refundsByCall(t)
+	if err != nil {
+		return nil, nil, err
+	}
+	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
+	err = allRecords(t, func(c *record.Call) {
+		hour := at(hours, hourOf(c))
+		hour.add(c)
+		vat.call(c)
+		refunds := back.of(c)
+		hour[lastAt-1] += sumOfRefunds(refunds)
+		vat.refunds(c, refunds)
+	})
+	return hours, vat, err
+}
+
+// eachRecord calls f with each record and what was given back of its charge.
+func eachRecord(t *sqldb.Tx, f func(c *record.Call, refunded int64)) error {
+	back, err := refundsByCall(t)
+	if err != nil {
+		return err
+	}
+	return allRecords(t, func(c *record.Call) { f(c, sumOfRefunds(back.of(c))) })
+}
+
+func sumOfRefunds(list []givenBack) (n int64) {
+	for _, r := range list {
+		n += r.amount
+	}
+	return n
+}
+
+// refundsMade are refunds by the accounts of their wallet and their call.
+type refundsMade map[[2]string][]givenBack
+
+func (r refundsMade) of(c *record.Call) []givenBack {
+	return r[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}]
+}
+
+func refundsByCall(t *sqldb.Tx) (refundsMade, error) {
 	type refund struct {
 		wallet, against string
 		givenBack
 	}
 	refunds, err := sqldb.All(t, sqldb.Columns(func(r *refund) []any { return []any{&r.wallet, &r.against, &r.amount, &r.at} }), refundsOfAll)
-	if err != nil {
-		return nil, nil, err
-	}
-	back := map[[2]string][]givenBack{}
+	back := refundsMade{}
 	for _, r := range refunds {
 		k := [2]string{r.wallet, r.against}
 		back[k] = append(back[k], r.givenBack)
 	}
+	return back, err
+}
+
+// allRecords calls f with each record.
+func allRecords(t *sqldb.Tx, f func(*record.Call)) error {
 	load, err := loadAmong(t.Rows(wordsAll))
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	rows, err := t.Rows(recordsOf)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
 	defer func() { _ = rows.Close() }()
-	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
 	var space []byte
 	for rows.Next() {
 		r, err := scanStored(rows)
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
 		it, rec, err := r.read(space[:0], load)
 		space = rec
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		c := &it.Call
-		Tidy(c)
-		hour := at(hours, hourOf(c))
-		hour.add(c)
-		vat.call(c)
-		refunds := back[[2]string{ledger.WalletAccount + c.Wallet, ledger.RefundAccount + c.Generation}]
-		for _, r := range refunds {
-			hour[lastAt-1] += r.amount
-		}
-		vat.refunds(c, refunds)
+		Tidy(&it.Call)
+		f(&it.Call)
 	}
-	return hours, vat, rows.Err()
+	return rows.Err()
 }

@@ -147,6 +147,12 @@ func presorted(from string, key []string, last string, m report.Metric) string {
 
 // Usage is report.Store.Usage.
 func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error) {
+	if by, sorts, err := s.sorts(ctx, &q); sorts || err != nil {
+		if err != nil {
+			return nil, err
+		}
+		return s.usageByTags(ctx, q, by)
+	}
 	var c sqldb.Conditions
 	c.Add("wallet = ?", q.Wallet)
 	table, key, bucket, names := "usage_hourly", hourColumns, "hour", fullColumns
@@ -174,6 +180,11 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 	if s.db.Engine.Sorts && key != nil {
 		from = presorted(from, key, value, q.Metric)
 	}
+	return s.usageRows(ctx, &q, bucket, value, from, c.Args)
+}
+
+// usageRows sums the rows of a roll-up by bucket and value.
+func (s *Ledger) usageRows(ctx context.Context, q *report.Query, bucket, value, from string, args []any) ([]report.Row, error) {
 	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + from + " GROUP BY 1, 2 ORDER BY 1, 2"
 	return sqldb.List(ctx, s.db, "store.Usage", func(row sqldb.Scanner) (r report.Row, err error) {
 		var first, last, hour int64
@@ -199,7 +210,7 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 			r.At, err = time.Parse(time.DateOnly, day)
 		}
 		return r, err
-	}, text, c.Args...)
+	}, text, args...)
 }
 
 // callColumns are the properties of calls in generations. There a result has three columns.
@@ -224,13 +235,18 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 	if q.MinCost > 0 {
 		all.Add("cost >= ?", int64(q.MinCost))
 	}
+	details := sortedCalls(&all, &q.Filter)
 	filter(&all, &q.Filter, callColumns)
 	chosen := all.Text.Len() > 0
 	look := "FROM generations WHERE " + inner.Text.String() + " ORDER BY at DESC, id DESC LIMIT "
-	text := "SELECT " + storedColumns + " " + look + strconv.Itoa(q.Limit)
+	read := q.Limit
+	if !chosen && q.Filter.Sorted() { // the records tell which of them fit
+		read = most
+	}
+	text := "SELECT " + storedColumns + " " + look + strconv.Itoa(read)
 	if chosen {
 		// records are read of what fits alone
-		text = "SELECT g." + strings.ReplaceAll(storedColumns, ", ", ", g.") + " FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost " + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT g." + strings.ReplaceAll(storedColumns, ", ", ", g.") + " FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost" + details + " " + look + strconv.Itoa(most) + ") w WHERE " +
 			all.Text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
 	if s.db.Engine.Skewed != nil { // a plan for an account of average size reads all calls of a large one
@@ -248,10 +264,15 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 		if err != nil {
 			return report.Window{}, err
 		}
-		w.Calls = append(w.Calls, it.Call)
 		last = report.Place{At: time.UnixMicro(rows[i].at).UTC(), ID: rows[i].id}
+		if !q.Filter.Fits(&it.Call) {
+			continue
+		}
+		if w.Calls = append(w.Calls, it.Call); len(w.Calls) == q.Limit {
+			break
+		}
 	}
-	if len(w.Calls) == q.Limit {
+	if len(w.Calls) == q.Limit || len(rows) == read {
 		w.End = last
 		return w, nil
 	}
@@ -288,6 +309,12 @@ func (s *Ledger) LastHour(ctx context.Context, wallet string, f report.Filter, f
 		return time.Time{}, err
 	}
 	h := z[wallet]
+	if by, sorts, err := (&report.Query{Filter: f}).Sorts(); err != nil || sorts {
+		if err != nil { // more than roll-ups can tell
+			return before.Add(-time.Microsecond).Truncate(time.Hour), nil
+		}
+		return s.lastTagged(ctx, wallet, f, by, h, from, before)
+	}
 	// Of the day of before not all hours count: so it is looked at on its own, and then the latest day before it.
 	part, names := groupOf(given(&f, report.None))
 	for range 2 {

@@ -31,8 +31,8 @@ const (
 	oldDrop    = `DELETE FROM generations WHERE wallet = $1 AND id = $2`
 	refundsIn  = refundsOfWallets + `AND w.account = $1 ORDER BY w.transaction_id`
 
-	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds FROM ledger_sweeps ORDER BY seq`
+	sweepAdd  = `INSERT INTO ledger_sweeps (seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds, tags) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	sweepsAll = `SELECT seq, before, calls, settled, rubles, nanos, hours, taxes, sales, funds, tags FROM ledger_sweeps ORDER BY seq`
 	sweepsAny = `SELECT COUNT(*) FROM (SELECT 1 FROM ledger_sweeps LIMIT 1) s`
 
 	walletsAtOnce = 2000 // that are looked at for old calls
@@ -46,6 +46,7 @@ type sweep struct {
 	hours, taxes   ledger.Digest
 	sales          ledger.Digest // zero of calls that were dropped before sales were kept
 	funds          ledger.Digest // zero of calls that counted in their keys alone
+	tags           ledger.Digest // likewise
 }
 
 func (s *sweep) content() [sha256.Size]byte {
@@ -60,6 +61,9 @@ func (s *sweep) content() [sha256.Size]byte {
 	if s.funds != (ledger.Digest{}) {
 		b = append(append(b, "funds\x00"...), s.funds[:]...)
 	}
+	if s.tags != (ledger.Digest{}) {
+		b = append(append(b, "tags\x00"...), s.tags[:]...)
+	}
 	return sha256.Sum256(b)
 }
 
@@ -71,15 +75,17 @@ func (s *sweep) plus(o *sweep) {
 	s.taxes.Plus(o.taxes[:])
 	s.sales.Plus(o.sales[:])
 	s.funds.Plus(o.funds[:])
+	s.tags.Plus(o.tags[:])
 }
 
 func scanSweep(row sqldb.Scanner) (seq int64, s sweep, err error) {
-	var hours, taxes, sales, funds []byte
-	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes, &sales, &funds)
+	var hours, taxes, sales, funds, tags []byte
+	err = row.Scan(&seq, &s.before, &s.calls, &s.settled, &s.rubles, &s.nanos, &hours, &taxes, &sales, &funds, &tags)
 	copy(s.hours[:], hours)
 	copy(s.taxes[:], taxes)
 	copy(s.sales[:], sales)
 	copy(s.funds[:], funds)
+	copy(s.tags[:], tags)
 	return seq, s, err
 }
 
@@ -190,6 +196,7 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	var link ledger.Link
 	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
 	funds := map[ledger.Fund]money.Nano{}
+	var sortedOnes []sortedCall
 	var drop []any
 	previous := cmp.Or(after, startAgain)
 	for _, w := range wallets {
@@ -218,13 +225,16 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 			hour.add(c)
 			vat.call(c)
 			refunds := back[ledger.RefundAccount+c.Generation]
-			spent := c.Cost
+			given := int64(0)
 			for _, r := range refunds {
-				hour[lastAt-1] += r.amount
-				spent -= money.Nano(r.amount)
+				given += r.amount
 			}
+			hour[lastAt-1] += given
 			vat.refunds(c, refunds)
-			inFunds(c, t.Zones, spent, funds)
+			inFunds(c, t.Zones, c.Cost-money.Nano(given), funds)
+			if sorted(c) {
+				sortedOnes = append(sortedOnes, sortedCall{c, given})
+			}
 			if done.calls++; c.Settled {
 				done.settled++
 				done.rubles, done.nanos = done.rubles+int64(c.Cost/money.Ruble), done.nanos+int64(c.Cost%money.Ruble)
@@ -252,6 +262,9 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if err := dropFunds(t, funds, &done.funds); err != nil {
 		return "", 0, err
 	}
+	if err := digestTags(t, sortedOnes, &done.tags); err != nil {
+		return "", 0, err
+	}
 	gone, err := t.ExecEach(oldDrop, 2, drop)
 	if err != nil {
 		return "", 0, err
@@ -265,7 +278,7 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if err := addLink(t, &link, done.content()); err != nil {
 		return "", 0, err
 	}
-	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:], done.sales[:], done.funds[:])
+	_, err = t.Exec(sweepAdd, link.Seq, done.before, done.calls, done.settled, done.rubles, done.nanos, done.hours[:], done.taxes[:], done.sales[:], done.funds[:], done.tags[:])
 	return next, len(drop) / 2, err
 }
 
@@ -283,6 +296,37 @@ func dropFunds(t *sqldb.Tx, funds map[ledger.Fund]money.Nano, to *ledger.Digest)
 		err = fault.New(fault.Conflict, "store.SweepCalls", "A budget in which a call counts is missing. Run weir ledger verify.")
 	}
 	return err
+}
+
+// sortedCall is a call and what was given back of it.
+type sortedCall struct {
+	call *record.Call
+	back int64
+}
+
+// digestTags adds what calls are in tag_usage to a digest.
+func digestTags(t *sqldb.Tx, calls []sortedCall, to *ledger.Digest) error {
+	var all []tagDay
+	for _, r := range calls {
+		all = append(all, valuesOf(r.call, t.Zones)...)
+	}
+	if all == nil {
+		return nil
+	}
+	named, err := namedTags(t, all, false)
+	if err != nil {
+		return err
+	}
+	b := newTagBook(t.Zones, named)
+	for _, r := range calls {
+		s := sums{lastAt - 1: r.back}
+		s.add(r.call)
+		b.add(r.call, &s)
+	}
+	for k, s := range b.rows {
+		k.addTo(to, s)
+	}
+	return nil
 }
 
 // swept is a call that is dropped.

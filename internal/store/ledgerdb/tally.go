@@ -150,7 +150,7 @@ type tally struct {
 	leases  map[leaseUse]money.Nano
 	hours   map[hourKey]*sums
 	// What follows is added up from the hours.
-	charged map[string]money.Nano      // by wallet; present for each settled call, also of zero
+	charged map[string]money.Nano      // by wallet; present for each settled call, and for each that its account sorts, also of zero
 	keys    map[ledger.Fund]money.Nano // and what counts in other funds of calls
 	days    map[dayKey]*sums
 	groups  map[groupKey]*sums
@@ -201,6 +201,11 @@ func newTally(items []*ledger.Recorded, z sqldb.Zones) (*tally, error) {
 	t.revenue, t.settled, t.leases = revenue, settled, leases
 	for _, c := range settled {
 		inFunds(c, z, c.Cost, t.keys)
+	}
+	for _, it := range items {
+		if sorted(&it.Call) {
+			t.charged[it.Call.Wallet] += 0 // its wallet is locked: see rollUpTags
+		}
 	}
 	return t, nil
 }

@@ -26,14 +26,15 @@ type usageCheck struct {
 	at          dayCursor // of the last call
 	began       int64     // Unix microseconds of the begin of its day
 
-	wrong   struct{ hours, days, groups, taxes, sales differences }
-	rows    struct{ hours, days, groups, taxes, sales int }
-	dropped struct{ hours, taxes, sales ledger.Digest } // sums that calls which are no longer there have
+	wrong   struct{ hours, days, groups, taxes, sales, tags differences }
+	rows    struct{ hours, days, groups, taxes, sales, tags int }
+	dropped struct{ hours, taxes, sales, tags ledger.Digest } // sums that calls which are no longer there have
 	keys    *spending
+	tags    *tagCheck
 }
 
 func newUsage(c *checker) *usageCheck {
-	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending()}
+	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending(), tags: newTagCheck(c)}
 }
 
 func newDays(z sqldb.Zones) *tally {
@@ -60,7 +61,7 @@ func (u *usageCheck) move(wallet string, at int64) {
 	to := dayCursor{true, wallet, day.Format(time.DateOnly), h.Start(day.AddDate(0, 0, 1)).Unix()}
 	switch {
 	case u.at.started && to.wallet != u.at.wallet:
-		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows)+len(u.days.taxes.sales) >= u.c.rows {
+		if len(u.hours)+len(u.days.groups)+len(u.days.taxes.rows)+len(u.days.taxes.sales)+len(u.tags.book.rows) >= u.c.rows {
 			u.compare(dayCursor{started: true, wallet: u.at.wallet})
 		}
 	case len(u.hours) >= u.c.rows:
@@ -74,9 +75,10 @@ func (u *usageCheck) add(call *record.Call) string {
 	hour := at(u.hours, hourOf(call))
 	hour.add(call)
 	u.days.taxes.call(call)
-	before := hour.spent()
+	before, spent := hour[lastAt-1], hour.spent()
 	wrong := u.c.books.refund(call, hour, u.days.taxes)
-	inFunds(call, u.c.zones, call.Cost-(before-hour.spent()), u.days.keys)
+	u.tags.add(call, hour[lastAt-1]-before)
+	inFunds(call, u.c.zones, call.Cost-(spent-hour.spent()), u.days.keys)
 	for fund, n := range u.days.keys {
 		u.keys.add(fund, int64(n))
 	}
@@ -98,13 +100,18 @@ func (u *usageCheck) end() {
 	if u.dropped.sales != swept.sales {
 		u.wrong.sales.add("days have other sales than the calls that were dropped and those that are kept")
 	}
+	if u.dropped.tags != swept.tags {
+		u.wrong.tags.add("days have other sums by tags than the calls that were dropped and those that are kept")
+	}
 	u.compareParts()
+	u.compareTagDays()
 	const right = "%d rows agree with the calls"
 	c.add("usage by hour", u.wrong.hours, right, u.rows.hours)
 	c.add("usage by day", u.wrong.days, right, u.rows.days)
 	c.add("usage by group", u.wrong.groups, right, u.rows.groups)
 	c.add("VAT by day", u.wrong.taxes, right, u.rows.taxes)
 	c.add("sales", u.wrong.sales, right, u.rows.sales)
+	c.add("usage by tag", u.wrong.tags, right, u.rows.tags)
 	u.keys.compare(c)
 }
 
@@ -124,6 +131,7 @@ func (u *usageCheck) compare(to dayCursor) {
 	})
 	u.compareTaxes(to)
 	u.compareSales(to)
+	u.compareTags(to)
 	u.days, u.whole = newDays(u.c.zones), to
 }
 

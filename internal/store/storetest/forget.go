@@ -35,7 +35,7 @@ const (
 // keptTables have rows of users that are not deleted, because they explain money. In those with a list only these columns are emptied.
 var keptTables = map[string][]string{
 	"users": {"name", "preferences"}, "api_keys": {"name", "label", "previous_label", "allowed_ips", "preferences"}, "payments": {"email", "method_title"}, "files": {"name"},
-	"generations": {}, "usage_daily": {}, "usage_hourly": {}, "usage_groups": {}, "usage_taxes": {}, "sales": {}, "sales_parts": {}, "call_failures": {}, "invoices": {}, "invoice_buyers": {}, "invoice_transfers": {}, "invoice_acts": {}, "voucher_redemptions": {}, "payment_refunds": {},
+	"generations": {}, "usage_daily": {}, "usage_hourly": {}, "usage_groups": {}, "usage_taxes": {}, "tag_days": {}, "tag_usage": {}, "sales": {}, "sales_parts": {}, "call_failures": {}, "invoices": {}, "invoice_buyers": {}, "invoice_transfers": {}, "invoice_acts": {}, "voucher_redemptions": {}, "payment_refunds": {},
 	"video_jobs":  {}, // their videos are deleted by the next step, and they themselves with all jobs some time after their end
 	"seeing":      {}, // ids alone; the next request of its session or the next sweep deletes it, and says so in the audit chain
 	"video_slots": {}, "notify_accounts": {}, "wallet_zones": {},

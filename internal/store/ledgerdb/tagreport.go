@@ -1,0 +1,200 @@
+package ledgerdb
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/report"
+	"weir/internal/store/sqldb"
+	"weir/internal/tag"
+	"weir/internal/zone"
+)
+
+// sorts says by what the roll-ups by tags answer a query; false: those of all calls do. Members are users but in an organization, whose calls name them.
+func (s *Ledger) sorts(ctx context.Context, q *report.Query) (by report.Sorted, sorts bool, err error) {
+	if by, sorts, err = q.Sorts(); sorts || err != nil {
+		if err == nil && q.Bucket == report.Hour {
+			err = fault.Field("store.Usage", "bucket", "Usage by tag, team, session or user is known by days and months. Choose one of these buckets.").Coded("sorted_by_days")
+		}
+		return by, true, err
+	}
+	if q.Part != report.Member && q.Filter.Member == "" || q.Bucket == report.Hour {
+		return by, false, nil
+	}
+	var one int
+	found, err := s.first(ctx, &one, "SELECT 1 FROM tag_days WHERE wallet = $1 AND part = '"+string(report.Member)+"' LIMIT 1", []any{q.Wallet})
+	return by, found, err
+}
+
+// usageByTags sums the rows of calls that have a property; those without it are what is left of all.
+func (s *Ledger) usageByTags(ctx context.Context, q report.Query, by report.Sorted) ([]report.Row, error) {
+	rest := q
+	without(&rest.Filter, by.Part)
+	switch {
+	case by.Value == report.Nothing:
+		all, err := s.Usage(ctx, rest)
+		if err != nil {
+			return nil, err
+		}
+		have, err := s.tagRows(ctx, &q, report.Sorted{Part: by.Part})
+		return remaining(all, have), err
+	case q.Part != by.Part || by.Value != "" || by.Part == report.TagNames:
+		return s.tagRows(ctx, &q, by)
+	}
+	have, err := s.tagRows(ctx, &q, by)
+	if err != nil {
+		return nil, err
+	}
+	rest.Part = report.None
+	all, err := s.Usage(ctx, rest)
+	if err != nil {
+		return nil, err
+	}
+	sums := make([]report.Row, len(have))
+	for i := range have {
+		sums[i] = have[i]
+		sums[i].Value = ""
+	}
+	have = append(have, remaining(all, sums)...)
+	slices.SortStableFunc(have, func(a, b report.Row) int {
+		if n := a.At.Compare(b.At); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Value, b.Value)
+	})
+	return have, nil
+}
+
+// without takes a property out of a filter.
+func without(f *report.Filter, part report.Part) {
+	switch part {
+	case report.Session:
+		f.Session = ""
+	case report.ClientUser:
+		f.ClientUser = ""
+	case report.Team:
+		f.Team = ""
+	case report.Member:
+		f.Member = ""
+	default:
+		f.Tag = ""
+	}
+}
+
+// remaining is what is left of rows when others are taken away from those of the same bucket and value.
+func remaining(all, taken []report.Row) (rest []report.Row) {
+	type place struct {
+		at    int64
+		value string
+	}
+	gone := map[place]*report.Sums{}
+	for i := range taken {
+		at(gone, place{taken[i].At.Unix(), taken[i].Value}).Add(&taken[i].Sums)
+	}
+	for i := range all {
+		r := all[i]
+		if s := gone[place{r.At.Unix(), r.Value}]; s != nil {
+			r.Sub(s)
+		}
+		none := r.Sums
+		none.LastAt = time.Time{}
+		if none != (report.Sums{}) {
+			rest = append(rest, r)
+		}
+	}
+	return rest
+}
+
+// tagColumnsOf are the names that properties of calls have in tag_usage.
+func tagColumnsOf(by report.Part) columnsOf {
+	c := columnsOf{report.Model: "model", report.Key: "key_id", report.Member: "member", report.Team: "team", report.Provider: "provider", report.Kind: "api", report.Result: "result"}
+	c[by] = "value"
+	return c
+}
+
+// tagged adds the conditions of a query, and says which table has its rows: the small one if it is about one property alone.
+func tagged(c *sqldb.Conditions, f report.Filter, part report.Part, by report.Sorted) (table string, names columnsOf) {
+	names = tagColumnsOf(by.Part)
+	c.Add("part = ?", string(by.Part))
+	if by.Value != "" && by.Value != report.Nothing {
+		c.Add("value = ?", by.Value)
+	}
+	without(&f, by.Part)
+	if f == (report.Filter{}) && (part == report.None || part == by.Part) {
+		return tagDays.Name, names
+	}
+	filter(c, &f, names)
+	c.Equal(names[report.Team], f.Team)
+	return tagUsage.Name, names
+}
+
+func (s *Ledger) tagRows(ctx context.Context, q *report.Query, by report.Sorted) ([]report.Row, error) {
+	var c sqldb.Conditions
+	c.Add("wallet = ?", q.Wallet)
+	table, names := tagged(&c, q.Filter, q.Part, by)
+	c.Add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
+	bucket, value := "day", names[q.Part]
+	if q.Bucket == report.Month {
+		bucket = "substr(day, 1, 7)"
+	}
+	if q.Part == report.None {
+		value = "''"
+	}
+	return s.usageRows(ctx, q, bucket, value, table+c.Where(), c.Args)
+}
+
+// lastTagged is LastHour for a property, to the day. A value that is beyond the bound of a day is among the others of it.
+func (s *Ledger) lastTagged(ctx context.Context, wallet string, f report.Filter, by report.Sorted, h zone.History, from, before time.Time) (time.Time, error) {
+	latest := before.Add(-time.Microsecond).Truncate(time.Hour)
+	if by.Value == report.Nothing || by.Value == "" {
+		return latest, nil
+	}
+	var c sqldb.Conditions
+	c.Add("wallet = ?", wallet)
+	if _, is := by.Part.TagName(); is {
+		c.Add("(part = ? AND value IN (?, '"+tag.Other+"') OR part = '"+string(report.TagNames)+"' AND value = '"+tag.Other+"')", string(by.Part), by.Value)
+	} else {
+		c.Add("part = ? AND value IN (?, '"+tag.Other+"')", string(by.Part), by.Value)
+	}
+	c.Add("day >= ? AND day <= ?", h.Day(from).Format(time.DateOnly), h.Day(latest).Format(time.DateOnly))
+	without(&f, by.Part)
+	names := tagColumnsOf(by.Part)
+	filter(&c, &f, names)
+	c.Equal(names[report.Team], f.Team)
+	var day string
+	found, err := s.first(ctx, &day, "SELECT day FROM tag_usage"+c.Where()+" ORDER BY day DESC LIMIT 1", c.Args)
+	if !found || err != nil {
+		return time.Time{}, err
+	}
+	at, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return time.Time{}, sqldb.Failure("store.LastHour", err)
+	}
+	if end := h.Start(at.AddDate(0, 0, 1)).Add(-time.Hour); end.Before(latest) {
+		return end, nil
+	}
+	return latest, nil
+}
+
+// sortedCalls adds conditions that all calls meet which a filter chooses by what their account sorts by: the details have the value as a text. Filter.Fits
+// says which of them it chooses. columns are those that the conditions need.
+func sortedCalls(c *sqldb.Conditions, f *report.Filter) (columns string) {
+	look := func(text string) {
+		b := rawjson.AppendText(nil, text)
+		c.Add(`CAST(details AS TEXT) LIKE ? ESCAPE '\'`, "%"+strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(string(b))+"%")
+		columns = ", details"
+	}
+	for _, v := range [...]string{f.Team, f.Session, f.ClientUser} {
+		if v != "" && v != report.Nothing {
+			look(v)
+		}
+	}
+	if name, value := tag.Split(f.Tag); f.Tag != "" && value != tag.None {
+		look(tag.Join(name, value))
+	}
+	return columns
+}
