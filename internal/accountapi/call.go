@@ -49,6 +49,9 @@ type Call struct {
 	Duration     int64                 `json:"duration_ms"`
 	Session      *string               `json:"session_id"`
 	ClientUser   *string               `json:"client_user"`
+	Tags         []string              `json:"tags"`   // as name=value, or a name alone
+	Member       *string               `json:"member"` // id of the person, or of the service, of an organization for whom the key works
+	Team         *string               `json:"team"`   // id of that person's team at the time of the call
 	UserAgent    *string               `json:"user_agent"`
 	Referer      *string               `json:"http_referer"`
 	Title        *string               `json:"title"`
@@ -196,7 +199,7 @@ func callOf(c *record.Call) Call {
 		Model: OrNull(c.Model), Provider: OrNull(c.Provider), ProviderName: OrNull(c.ProviderName), Endpoint: OrNull(c.Endpoint), UpstreamID: OrNull(c.UpstreamID), OwnKey: OrNull(c.OwnKey),
 		Stream: c.Streamed, Canceled: c.Cancelled, Settled: c.Settled, Error: OrNull(c.Error), Finish: OrNull(c.Finish), NativeFinish: OrNull(c.NativeFinish), Notice: OrNull(c.Notice),
 		Cost: c.Cost, FirstToken: c.FirstContent.Milliseconds(), Generating: c.Generating.Milliseconds(), Duration: c.Duration.Milliseconds(), Session: OrNull(c.Session),
-		ClientUser: OrNull(c.ClientUser), UserAgent: OrNull(c.UserAgent), Referer: OrNull(c.Referer), Title: OrNull(c.Title), Metadata: rawOrNull(c.Metadata), Parameters: rawOrNull(c.Parameters),
+		ClientUser: OrNull(c.ClientUser), Tags: append([]string{}, c.Tags...), Member: OrNull(c.Member), Team: OrNull(c.Team), UserAgent: OrNull(c.UserAgent), Referer: OrNull(c.Referer), Title: OrNull(c.Title), Metadata: rawOrNull(c.Metadata), Parameters: rawOrNull(c.Parameters),
 		Plan: explain.PlanOf(c), Attempts: explain.AttemptsOf(c), Price: explain.BasisOf(c), Hold: CallHold{Amount: c.Hold, Released: max(0, c.Hold-c.Cost)},
 		Usage: CallUsage{
 			PromptTokens: u.Prompt.N, CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, Charge: explain.ChargeOf(c), Source: u.Source.String(), UpstreamCost: u.UpstreamCost,

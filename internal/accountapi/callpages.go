@@ -19,6 +19,7 @@ const maxExportedCalls = 1_000_000
 type CallSearch struct {
 	Period
 	CallFilter
+	SortFilter
 	MinCost string `json:"-" query:"min_cost" maxLength:"40"` // rubles
 }
 
@@ -31,6 +32,7 @@ type callsInput struct {
 type histogramInput struct {
 	Period
 	CallFilter
+	SortFilter
 }
 
 // CallPage is a page of calls.
@@ -61,6 +63,9 @@ func (in *CallSearch) search(ctx context.Context, d Deps, c *operation.Call) (s 
 		return s, err
 	}
 	if s.Filter, err = in.CallFilter.of(ctx, d, c); err != nil {
+		return s, err
+	}
+	if err := in.SortFilter.into(&s.Filter); err != nil {
 		return s, err
 	}
 	s.MinCost, err = LeastCost(in.MinCost)
@@ -154,14 +159,21 @@ func histogram(ctx context.Context, d Deps, c *operation.Call, in *histogramInpu
 		return out, err
 	}
 	u := report.Query{Wallet: c.Wallet, Bucket: report.Day, Zones: zones}
-	if to.Sub(from) <= mostHours*time.Hour {
-		u.Bucket = report.Hour
-	}
 	if u.Filter, err = in.CallFilter.of(ctx, d, c); err != nil {
 		return out, err
 	}
+	if err := in.SortFilter.into(&u.Filter); err != nil {
+		return out, err
+	}
+	days, err := byDays(&u, c.User)
+	if err != nil {
+		return out, err
+	}
+	if to.Sub(from) <= mostHours*time.Hour && !days {
+		u.Bucket = report.Hour
+	}
 	if u.From, u.To = report.Hour.Floor(from), report.Hour.Next(report.Hour.Floor(to.Add(-time.Microsecond))); u.Bucket == report.Day {
-		u.From, u.To = zones.Start(zones.Day(from)), zones.Start(report.Day.Next(zones.Day(to.Add(-time.Microsecond))))
+		u.From, u.To = wholeDays(from, to, zones)
 	}
 	if u.To.Sub(u.From) > (mostDays*24+1)*time.Hour { // days of a change of clocks have an hour more
 		return out, fault.Field("accountapi.histogram", "from", "A histogram has at most %d days. Choose a shorter period.", mostDays).Coded("period_days", "most", mostDays)
@@ -194,7 +206,7 @@ func callPages(d Deps) []operation.Operation {
 		}),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/calls/histogram", ID: "getCallHistogram", Org: operation.Workers, Access: operation.Management, Tag: "pages",
-			Summary: "How many calls there were over time, and how many of them failed", Description: "By hour for periods of at most eight days, else by day.", Answer: "Calls by bucket",
+			Summary: "How many calls there were over time, and how many of them failed", Description: "By hour for periods of at most eight days, else by day; of calls with a tag, team, session or user by day.", Answer: "Calls by bucket",
 		}, func(ctx context.Context, c *operation.Call, in *histogramInput) (operation.Data[CallHistogram], error) {
 			return histogram(ctx, d, c, in)
 		}),

@@ -43,6 +43,11 @@ type CallRow struct {
 	ReasoningTokens  int64      `json:"reasoning_tokens"`
 	FirstTokenMs     *int64     `json:"first_token_ms"`
 	DurationMs       int64      `json:"duration_ms"`
+	Tags             []string   `json:"tags"` // as name=value, or a name alone
+	Member           *string    `json:"member"`
+	Team             *string    `json:"team"`
+	Session          *string    `json:"session_id"`
+	ClientUser       *string    `json:"client_user"`
 }
 
 // LastCalls shows the last calls of a user as the user sees them.
@@ -75,6 +80,7 @@ func CallRows(key func(id string) *CallKey, calls []record.Call) []CallRow {
 			Key: key(c.Key), User: c.User, Status: c.Status, Result: c.Result(), Error: OrNull(c.Error), Canceled: c.Cancelled, Stream: c.Streamed, Attempts: len(c.Attempts),
 			FinishReason: OrNull(c.Finish), Cost: c.Cost, Settled: c.Settled, Estimated: u.Source&usage.Estimated != 0, PromptTokens: u.Prompt.N, CachedTokens: u.CacheRead.N,
 			CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, FirstTokenMs: firstToken(c.FirstContent), DurationMs: c.Duration.Milliseconds(),
+			Tags: append([]string{}, c.Tags...), Member: OrNull(c.Member), Team: OrNull(c.Team), Session: OrNull(c.Session), ClientUser: OrNull(c.ClientUser),
 		}
 	}
 	return rows

@@ -10,6 +10,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/report"
+	"weir/internal/tag"
 	"weir/internal/zone"
 )
 
@@ -111,6 +112,45 @@ func (in *CallFilter) Plain() (f report.Filter, err error) {
 	}
 	return f, nil
 }
+
+// SortFilter is which calls a report is about, by what their account sorts them by.
+type SortFilter struct {
+	Tags    string `json:"-" query:"tag" maxLength:"264"`         // a tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name
+	Team    string `json:"-" query:"team" maxLength:"128"`        // id of a team; (none) for calls of no team
+	Session string `json:"-" query:"session" maxLength:"256"`     // session_id of requests; (none) for calls without one
+	Client  string `json:"-" query:"client_user" maxLength:"256"` // user of requests; (none) for calls without one
+}
+
+// into adds the properties to a filter.
+func (in *SortFilter) into(f *report.Filter) error {
+	f.Tag, f.Team, f.Session, f.ClientUser = in.Tags, in.Team, in.Session, in.Client
+	for _, v := range []struct {
+		name, value string
+		most        int
+	}{{"tag", f.Tag, 264}, {"team", f.Team, 128}, {"session", f.Session, 256}, {"client_user", f.ClientUser, 256}} {
+		if len(v.value) > v.most {
+			return fault.Field("accountapi.filter", v.name, "%s must have at most %d bytes.", v.name, v.most).Coded("most_bytes", "most", v.most)
+		}
+	}
+	if name, value := tag.Split(f.Tag); f.Tag != "" && tag.Wrong(f.Tag) != "" && (value != tag.None || tag.Wrong(name) != "") {
+		return fault.Field("accountapi.filter", "tag", "tag must be a tag such as project=atlas or beta, or project=(none) for calls without a tag of that name.").Coded("tag_filter")
+	}
+	return nil
+}
+
+// wholeDays widens a period to whole days of the account, for what is known by days alone.
+func wholeDays(from, to time.Time, zones zone.History) (time.Time, time.Time) {
+	return zones.Start(zones.Day(from)), zones.Start(report.Day.Next(zones.Day(to.Add(-time.Microsecond))))
+}
+
+// byDays reports whether what a query is about is known by days alone. Members of an organization are; a person is a member of the own account.
+func byDays(q *report.Query, user string) (bool, error) {
+	_, sorts, err := q.Sorts()
+	return sorts || strings.HasPrefix(user, organizations) && (q.Part == report.Member || q.Filter.Member != ""), err
+}
+
+// organizations begins the ids of accounts that are no person's.
+const organizations = "org_"
 
 // of is the filter for reports. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
 func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f report.Filter, err error) {

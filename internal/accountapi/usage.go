@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/operation"
 	"weir/internal/report"
+	"weir/internal/tag"
 )
 
 const seriesUsual = 8
@@ -17,9 +19,10 @@ const seriesUsual = 8
 // UsageSplit is what usage is parted by.
 type UsageSplit struct {
 	Period
-	Bucket string `json:"-" query:"bucket" enum:"hour,day,month"`                       // without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole
-	Group  string `json:"-" query:"group" enum:"model,key,member,provider,kind,result"` // model without it
+	Bucket string `json:"-" query:"bucket" enum:"hour,day,month"` // without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole. By tag, team, session and user there are days and months, and days are whole
+	Group  string `json:"-" query:"group" maxLength:"68"`         // model, which it is without it, key, member, provider, kind, result, team, session, user (that of requests), tag:NAME for the values of the tag with that name, or tag for the names of tags, which do not add up
 	CallFilter
+	SortFilter
 }
 
 type usageInput struct {
@@ -45,7 +48,7 @@ type Figures struct {
 
 // UsageSeries is a group over time.
 type UsageSeries struct {
-	Key     string          `json:"key"` // value for the filter of this group; "" for calls that have none
+	Key     string          `json:"key"` // value for the filter of this group, of tag:NAME a whole tag; "" for calls that have none. (other), or a tag with that value, is what a day had beyond 1,000 values
 	Label   *string         `json:"label"`
 	Total   operation.Raw   `json:"total" schema:"Figure"`
 	Figures *Figures        `json:"figures,omitempty"`
@@ -64,7 +67,7 @@ type UsageReport struct {
 	From         time.Time        `json:"from"`
 	To           time.Time        `json:"to"` // not included
 	Bucket       string           `json:"bucket" enum:"hour,day,month"`
-	Group        string           `json:"group" enum:"model,key,member,provider,kind,result"`
+	Group        string           `json:"group"`
 	Metric       string           `json:"metric"`
 	Unit         string           `json:"unit" enum:"RUB,calls,tokens,ms"`
 	T            []time.Time      `json:"t"`      // the beginnings of all buckets
@@ -81,7 +84,7 @@ type UsageReport struct {
 }
 
 var (
-	allParts   = []report.Part{report.Model, report.Key, report.Member, report.Provider, report.Kind, report.Result}
+	allParts   = []report.Part{report.Model, report.Key, report.Member, report.Provider, report.Kind, report.Result, report.Team, report.Session, report.ClientUser, report.TagNames}
 	allMetrics = []report.Metric{report.Cost, report.Calls, report.Errors, report.TokensIn, report.TokensOut, report.TokensCached, report.TokensReasoning, report.FirstToken}
 	allBuckets = []report.Bucket{report.Hour, report.Day, report.Month}
 )
@@ -92,20 +95,33 @@ func (in *UsageSplit) query(ctx context.Context, d Deps, c *operation.Call) (u r
 	if err != nil {
 		return u, err
 	}
-	usual := report.Day
-	if to.Sub(from) <= 48*time.Hour {
-		usual = report.Hour
-	}
-	if u.Bucket, err = chosen("bucket", in.Bucket, usual, allBuckets); err != nil {
-		return u, err
-	}
-	if u.Part, err = chosen("group", in.Group, report.Model, allParts); err != nil {
+	if u.Part, err = groupOf(in.Group); err != nil {
 		return u, err
 	}
 	if u.Filter, err = in.CallFilter.of(ctx, d, c); err != nil {
 		return u, err
 	}
+	if err := in.SortFilter.into(&u.Filter); err != nil {
+		return u, err
+	}
+	days, err := byDays(&u, c.User)
+	if err != nil {
+		return u, err
+	}
+	usual := report.Day
+	if to.Sub(from) <= 48*time.Hour && !days {
+		usual = report.Hour
+	}
+	if u.Bucket, err = chosen("bucket", in.Bucket, usual, allBuckets); err != nil {
+		return u, err
+	}
+	if days {
+		from, to = wholeDays(from, to, zones)
+	}
 	u.Wallet, u.Zones = c.Wallet, zones
+	if days && u.Bucket == report.Hour {
+		return u, report.ByDays()
+	}
 	widen(&u, from, to)
 	if now := c.At.UTC(); u.Bucket == report.Day && u.To.After(now) { // nothing has happened after now: today is whole
 		if day := zones.Start(report.Day.Next(zones.Day(now))); u.To.Before(day) {
@@ -118,6 +134,17 @@ func (in *UsageSplit) query(ctx context.Context, d Deps, c *operation.Call) (u r
 			Coded("usage_period", "days", mostDays, "months", mostMonths)
 	}
 	return u, nil
+}
+
+// groupOf is what a group names.
+func groupOf(text string) (report.Part, error) {
+	if name, is := report.Part(text).TagName(); is {
+		if tag.Wrong(name) != "" || strings.Contains(name, "=") {
+			return "", fault.Field("accountapi.usage", "group", "group must name a tag after tag:, such as tag:project.").Coded("tag_group")
+		}
+		return report.TagNamed(name), nil
+	}
+	return chosen("group", text, report.Model, allParts)
 }
 
 // widen sets a query's period to whole hours, or whole months of the account: of days at the ends the hours of the period count.
@@ -199,13 +226,16 @@ func namerOf(ctx context.Context, d Deps, c *operation.Call, p report.Part) (n n
 }
 
 func (n *namer) of(p report.Part, value string) (key, label string) {
+	if name, is := p.TagName(); is && value != "" {
+		return tag.Join(name, value), strings.Replace(value, tag.Alone, name, 1)
+	}
 	switch p {
 	case report.Key:
 		if k := n.keys[value]; k != nil {
 			return k.Hash, k.Name
 		}
 	case report.Member:
-		if value == n.user {
+		if value == n.user || strings.HasPrefix(n.user, organizations) {
 			if u, err := n.Accounts.ByID(n.ctx, value); err == nil {
 				return value, u.Name
 			}
@@ -294,8 +324,8 @@ func getUsageFile(ctx context.Context, d Deps, c *operation.Call, in *UsageSplit
 func usages(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/usage", ID: "getUsage", Org: operation.Workers, Access: operation.Management, Tag: "pages", Summary: "Usage over time, by model, key, member, provider, kind or result",
-			Description: "Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.",
+			Method: "GET", Path: "/api/usage", ID: "getUsage", Org: operation.Workers, Access: operation.Management, Tag: "pages", Summary: "Usage over time, by model, key, member, team, tag, session, user, provider, kind or result",
+			Description: "Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity. By each group but tag, all series and other together are all calls: those without the property have the key \"\".",
 			Answer:      "The series and their totals",
 		}, func(ctx context.Context, c *operation.Call, in *usageInput) (operation.Data[UsageReport], error) {
 			return getUsage(ctx, d, c, in)

@@ -60,6 +60,11 @@ func (q *Query) Sorts() (s Sorted, ok bool, err error) {
 	return Sorted{Member, f.Member}, false, nil
 }
 
+// ByDays is the fault of a query by hours for what is known by days alone.
+func ByDays() error {
+	return fault.Field("report.ByDays", "bucket", "Usage by tag, team, session or user is known by days and months. Choose one of these buckets.").Coded("sorted_by_days")
+}
+
 // Sorted reports whether a filter is about what an account sorts by.
 func (f *Filter) Sorted() bool {
 	return f.Tag != "" || f.Session != "" || f.ClientUser != "" || f.Team != ""

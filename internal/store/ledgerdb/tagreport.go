@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/report"
 	"weir/internal/store/sqldb"
@@ -18,7 +17,7 @@ import (
 func (s *Ledger) sorts(ctx context.Context, q *report.Query) (by report.Sorted, sorts bool, err error) {
 	if by, sorts, err = q.Sorts(); sorts || err != nil {
 		if err == nil && q.Bucket == report.Hour {
-			err = fault.Field("store.Usage", "bucket", "Usage by tag, team, session or user is known by days and months. Choose one of these buckets.").Coded("sorted_by_days")
+			err = report.ByDays()
 		}
 		return by, true, err
 	}

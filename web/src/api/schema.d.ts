@@ -2844,8 +2844,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Usage over time, by model, key, member, provider, kind or result
-         * @description Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity.
+         * Usage over time, by model, key, member, team, tag, session, user, provider, kind or result
+         * @description Times are UTC, days and months those of the account's time zone: their beginning in t is the midnight of their date, written as UTC. A call belongs to the hour and day in which it began. Costs are not reduced by refunds, as in /v1/credits and /v1/activity. By each group but tag, all series and other together are all calls: those without the property have the key "".
          */
         get: operations["getUsage"];
         put?: never;
@@ -2919,7 +2919,7 @@ export interface paths {
         };
         /**
          * How many calls there were over time, and how many of them failed
-         * @description By hour for periods of at most eight days, else by day.
+         * @description By hour for periods of at most eight days, else by day; of calls with a tag, team, session or user by day.
          */
         get: operations["getCallHistogram"];
         put?: never;
@@ -7811,6 +7811,12 @@ export interface components {
             /** @description Nil for a key */
             session_id: string | null;
             client_user: string | null;
+            /** @description As name=value, or a name alone */
+            tags: string[];
+            /** @description Id of the person, or of the service, of an organization for whom the key works */
+            member: string | null;
+            /** @description Id of that person's team at the time of the call */
+            team: string | null;
             user_agent: string | null;
             http_referer: string | null;
             title: string | null;
@@ -7873,6 +7879,12 @@ export interface components {
             reasoning_tokens: number;
             first_token_ms: number | null;
             duration_ms: number;
+            /** @description As name=value, or a name alone */
+            tags: string[];
+            member: string | null;
+            team: string | null;
+            session_id: string | null;
+            client_user: string | null;
             account: components["schemas"]["CallAccount"];
             /** @description What the provider asks for, at the rate of the call */
             upstream_cost: components["schemas"]["Decimal"] | null;
@@ -8724,6 +8736,12 @@ export interface components {
             /** @description Nil for a key */
             session_id: string | null;
             client_user: string | null;
+            /** @description As name=value, or a name alone */
+            tags: string[];
+            /** @description Id of the person, or of the service, of an organization for whom the key works */
+            member: string | null;
+            /** @description Id of that person's team at the time of the call */
+            team: string | null;
             user_agent: string | null;
             http_referer: string | null;
             title: string | null;
@@ -8832,6 +8850,12 @@ export interface components {
             reasoning_tokens: number;
             first_token_ms: number | null;
             duration_ms: number;
+            /** @description As name=value, or a name alone */
+            tags: string[];
+            member: string | null;
+            team: string | null;
+            session_id: string | null;
+            client_user: string | null;
         };
         /** @description What the model of a call was given. */
         CallText: {
@@ -12723,8 +12747,7 @@ export interface components {
             to: string;
             /** @enum {string} */
             bucket: "hour" | "day" | "month";
-            /** @enum {string} */
-            group: "model" | "key" | "member" | "provider" | "kind" | "result";
+            group: string;
             metric: string;
             /** @enum {string} */
             unit: "RUB" | "calls" | "tokens" | "ms";
@@ -12748,7 +12771,7 @@ export interface components {
         };
         /** @description A group over time. */
         UsageSeries: {
-            /** @description Value for the filter of this group; "" for calls that have none */
+            /** @description Value for the filter of this group, of tag:NAME a whole tag; "" for calls that have none. (other), or a tag with that value, is what a day had beyond 1,000 values */
             key: string;
             label: string | null;
             total: components["schemas"]["Figure"];
@@ -21338,10 +21361,10 @@ export interface operations {
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
                 to?: string;
-                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole */
+                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole. By tag, team, session and user there are days and months, and days are whole */
                 bucket?: "hour" | "day" | "month";
-                /** @description Model without it */
-                group?: "model" | "key" | "member" | "provider" | "kind" | "result";
+                /** @description Model, which it is without it, key, member, provider, kind, result, team, session, user (that of requests), tag:NAME for the values of the tag with that name, or tag for the names of tags, which do not add up */
+                group?: string;
                 /** @description Slug of the model that served; (none) for calls without one */
                 model?: string;
                 /** @description Id of a provider; (none) for calls that no provider answered */
@@ -21354,6 +21377,14 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description A tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name */
+                tag?: string;
+                /** @description Id of a team; (none) for calls of no team */
+                team?: string;
+                /** @description Session_id of requests; (none) for calls without one */
+                session?: string;
+                /** @description User of requests; (none) for calls without one */
+                client_user?: string;
                 /** @description Cost without it */
                 metric?: "cost" | "calls" | "errors" | "tokens_in" | "tokens_out" | "tokens_cached" | "tokens_reasoning" | "first_token";
                 /** @description Series beside the rest, which is other; 8 without it */
@@ -21396,10 +21427,10 @@ export interface operations {
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
                 to?: string;
-                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole */
+                /** @description Without it hour for at most two days, else day. Hours for at most eight days, days for 400, months for 60. Of days at the ends only the hours inside the period count; months are whole. By tag, team, session and user there are days and months, and days are whole */
                 bucket?: "hour" | "day" | "month";
-                /** @description Model without it */
-                group?: "model" | "key" | "member" | "provider" | "kind" | "result";
+                /** @description Model, which it is without it, key, member, provider, kind, result, team, session, user (that of requests), tag:NAME for the values of the tag with that name, or tag for the names of tags, which do not add up */
+                group?: string;
                 /** @description Slug of the model that served; (none) for calls without one */
                 model?: string;
                 /** @description Id of a provider; (none) for calls that no provider answered */
@@ -21412,6 +21443,14 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description A tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name */
+                tag?: string;
+                /** @description Id of a team; (none) for calls of no team */
+                team?: string;
+                /** @description Session_id of requests; (none) for calls without one */
+                session?: string;
+                /** @description User of requests; (none) for calls without one */
+                client_user?: string;
             };
             header?: never;
             path?: never;
@@ -21458,6 +21497,14 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description A tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name */
+                tag?: string;
+                /** @description Id of a team; (none) for calls of no team */
+                team?: string;
+                /** @description Session_id of requests; (none) for calls without one */
+                session?: string;
+                /** @description User of requests; (none) for calls without one */
+                client_user?: string;
                 /** @description Rubles */
                 min_cost?: string;
                 /** @description Id of a call or of a video job: only that call */
@@ -21512,6 +21559,14 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description A tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name */
+                tag?: string;
+                /** @description Id of a team; (none) for calls of no team */
+                team?: string;
+                /** @description Session_id of requests; (none) for calls without one */
+                session?: string;
+                /** @description User of requests; (none) for calls without one */
+                client_user?: string;
                 /** @description Rubles */
                 min_cost?: string;
             };
@@ -21560,6 +21615,14 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description A tag of the calls, as name=value or as a name alone; name=(none) for calls without a tag of that name */
+                tag?: string;
+                /** @description Id of a team; (none) for calls of no team */
+                team?: string;
+                /** @description Session_id of requests; (none) for calls without one */
+                session?: string;
+                /** @description User of requests; (none) for calls without one */
+                client_user?: string;
             };
             header?: never;
             path?: never;
