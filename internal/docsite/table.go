@@ -38,6 +38,7 @@ var groups = []group{
 		{"docs/videos.md", "Make videos: submit a job, wait, download."},
 		{"docs/batches.md", "Make thousands of requests within a day, from a file."},
 		{"docs/presets.md", "Name a model with its parameters, instructions and routing, and change it without touching programs."},
+		{"docs/tags.md", "Say what calls are for, and read what each project, team, session or user costs."},
 		{"docs/own-keys.md", "Use your own key of a provider: its order, what it costs, what happens when it fails."},
 		{"docs/webhooks.md", "Be called when a job has ended, and verify the call."},
 		{"docs/notifications.md", "Be told before money, keys or models end: by mail and by webhook."},

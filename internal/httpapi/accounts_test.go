@@ -228,7 +228,7 @@ func TestKeyInfo(t *testing.T) {
 func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)
-	r := n.manage("POST", "/v1/keys", `{"name":"build server","limit":12.5,"limit_reset":"daily","expires_at":"2099-01-01T00:00:00+03:00"}`)
+	r := n.manage("POST", "/v1/keys", `{"name":"build server","limit":12.5,"limit_reset":"daily","include_byok_in_limit":false,"expires_at":"2099-01-01T00:00:00+03:00"}`)
 	m := r.json(t)
 	text, _ := m["key"].(string)
 	hash, _ := at(m, "data", "hash").(string)
@@ -273,6 +273,9 @@ func TestKeyLifecycle(t *testing.T) {
 		t.Errorf("nothing: %v", k)
 	}
 	list := n.manage("GET", "/v1/keys", "").json(t)
+	if is := at(list, "data", 0, "include_byok_in_limit"); is != false {
+		t.Errorf("include_byok_in_limit is %v", is)
+	}
 	if at(list, "data", 0, "hash") != hash || len(at(list, "data").([]any)) != 3 || strings.Contains(fmt.Sprint(list), text) {
 		t.Errorf("list: %v", list)
 	}
@@ -337,6 +340,7 @@ func TestKeyBodies(t *testing.T) {
 		})
 	}
 	wantError(t, n.manage("POST", "/v1/keys", `{"name":"x","name":"y"}`), 400, fault.DuplicateKey)
+	wantError(t, n.manage("POST", "/v1/keys", `{"name":"x","include_byok_in_limit":true}`), 400, fault.Invalid)
 	for _, body := range []string{``, `[]`, `null`, `"x"`, `{"name":"x"`, `{"name":"x"} {}`, "{\"name\":\"\xff\"}"} {
 		wantError(t, n.manage("POST", "/v1/keys", body), 400, fault.Invalid)
 	}

@@ -65,6 +65,7 @@ func (x *request) appendKey(o *object, k *apikey.Key) error {
 	o.text("name", k.Name)
 	o.boolean("disabled", k.Disabled)
 	appendLimit(o, k, spend)
+	o.boolean("include_byok_in_limit", false)
 	appendKeyRates(o, k.Rates)
 	o.raw("provider", k.Preferences)
 	appendRules(o, k)
@@ -253,6 +254,9 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 		if e.limit.Reset = apikey.Reset(rawjson.Text(v)); !null && e.limit.Reset == apikey.Never {
 			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.").Coded("reset_period")
 		}
+	case name == "include_byok_in_limit" && (null || string(v) == "false"):
+	case name == "include_byok_in_limit" && string(v) == "true":
+		return fault.Field("httpapi.keyEdit", name, "A limit counts what is charged here: of calls with own keys of providers that is the fee, and not what the provider charges. Leave include_byok_in_limit out, or set it to false.").Coded("byok_limit")
 	case name == "rate_limits" && (null || kind == rawjson.Object):
 		e.ratesGiven = true
 		return e.rates.set(v)
@@ -285,7 +289,7 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.").Coded("time")
 		}
 		e.expires = t.UTC().Truncate(time.Microsecond)
-	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
+	case name == "name", name == "limit_reset", name == "include_byok_in_limit", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
 		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind).Coded("wrong_type")
 	default:
 		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.").Coded("unknown_field")

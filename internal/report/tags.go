@@ -32,7 +32,7 @@ type Sorted struct {
 }
 
 // Sorts is what the roll-ups by tags must be asked for: the one of tag, session and user that the query is about, else team, else member. ok is false when
-// it is about none of them. Two of tag, session and user at once cannot be told.
+// it is about none of them. Two of tag, session and user at once are not known.
 func (q *Query) Sorts() (s Sorted, ok bool, err error) {
 	f := &q.Filter
 	var all []Sorted

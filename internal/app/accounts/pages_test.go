@@ -59,6 +59,7 @@ func TestPagesAgree(t *testing.T) {
 	var sum, failed int64
 	var dearest string
 	var dearestCost money.Nano
+	tagged := map[string]money.Nano{} // by project
 	call := func(n int) {
 		for range n {
 			by := []*apptest.Account{o.Account, extra, second.Account}[random.IntN(3)]
@@ -66,6 +67,11 @@ func TestPagesAgree(t *testing.T) {
 			body := map[string]any{"model": model, "stream": random.IntN(2) == 0, "max_tokens": 1 + random.IntN(200), "messages": apptest.Question}
 			if random.IntN(2) == 0 {
 				body["models"] = []string{"test/next"}
+			}
+			project := []string{"", "atlas", "x"}[random.IntN(3)]
+			if project != "" {
+				body["metadata"] = map[string]any{"project": project, "tags": []string{"env:test", "beta"}}
+				body["user"], body["session_id"] = "u-"+project, "s-"+project
 			}
 			got := by.Chat(t, body)
 			switch {
@@ -75,6 +81,7 @@ func TestPagesAgree(t *testing.T) {
 			default:
 				is := got.Reported(t, body["stream"] == true)
 				sum += int64(is.Cost)
+				tagged[project] += is.Cost
 				if is.Cost > dearestCost {
 					dearest, dearestCost = is.ID, is.Cost
 				}
@@ -121,8 +128,18 @@ func TestPagesAgree(t *testing.T) {
 	want("overview: the sum of parts", parts, spent)
 	want("overview: the sum of top", top, spent)
 
-	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
+	for _, s := range elements(o.Page(t, "/api/usage?group=tag:project&from="+time.Now().UTC().AddDate(0, 0, -5).Format(time.DateOnly))["series"]) {
+		_, project, _ := strings.Cut(s["key"].(string), "=")
+		want("the project "+project, s["total"], tagged[project])
+	}
+	for _, group := range []string{"model", "key", "member", "provider", "kind", "result", "team", "session", "user", "tag:project", "tag:env", "tag:beta", "tag:never"} {
 		for _, bucket := range []string{"day", "hour", "month"} {
+			if sorts := strings.Contains("team session user", group) || strings.HasPrefix(group, "tag:"); sorts && bucket == "hour" {
+				if got := o.Pages.Do(t, http.MethodGet, "/api/usage?bucket=hour&group="+group, nil); got.Status != http.StatusBadRequest || !bytes.Contains(got.Body, []byte("days and months")) {
+					t.Errorf("%s by hours: %d %s", group, got.Status, got.Body)
+				}
+				continue
+			}
 			query := "/api/usage?limit=1&figures=true&group=" + group + "&bucket=" + bucket + "&from=" + time.Now().UTC().AddDate(0, 0, -5).Format(time.DateOnly)
 			u := o.Page(t, query)
 			want(query, u["total"], spent)
@@ -171,7 +188,7 @@ func TestPagesAgree(t *testing.T) {
 	want("days elsewhere", apart.String(), spent)
 	want("days elsewhere, together", usage(midnight.AddDate(0, 0, -2), midnight.AddDate(0, 0, 2)).String(), spent)
 
-	for _, group := range []string{"model", "key", "member", "provider", "kind", "result"} {
+	for _, group := range []string{"model", "key", "member", "provider", "kind", "result", "team", "session", "user", "tag:project", "tag:beta"} {
 		wantCells(t, o, group)
 	}
 
@@ -255,10 +272,19 @@ func wantCells(t *testing.T, o *apptest.Owner, group string) {
 	t.Helper()
 	for _, s := range elements(o.Page(t, "/api/usage?limit=50&figures=true&group="+group)["series"]) {
 		value := cmp.Or(s["key"].(string), report.Nothing)
+		filter := group
+		switch name, is := report.Part(group).TagName(); {
+		case is && value == report.Nothing:
+			filter, value = "tag", name+"="+value
+		case is:
+			filter = "tag"
+		case group == "user":
+			filter = "client_user"
+		}
 		counted := map[string]int64{"calls": 0, "errors": 0}
 		var cost money.Nano
 		for cursor := ""; ; {
-			p := o.Page(t, "/api/calls?limit=50&"+group+"="+url.QueryEscape(value)+"&cursor="+cursor)
+			p := o.Page(t, "/api/calls?limit=50&"+filter+"="+url.QueryEscape(value)+"&cursor="+cursor)
 			for _, c := range elements(p["data"]) {
 				cost += rubles(t, c["cost"])
 				counted["calls"]++

@@ -53,7 +53,7 @@ CREATE TABLE tag_usage (
     duration_us BIGINT NOT NULL,
     refunded BIGINT NOT NULL,
     last_at BIGINT NOT NULL,
-    PRIMARY KEY (wallet, part, day, value, key_id, member, team, model, provider, api, result)
+    PRIMARY KEY (wallet, part, value, day, key_id, member, team, model, provider, api, result)
 ) WITH (fillfactor = 80);
 -- Whether they are filled.
 ALTER TABLE usage_form ADD COLUMN tags BIGINT NOT NULL DEFAULT 0;

@@ -53,7 +53,7 @@ CREATE TABLE tag_usage (
     duration_us INTEGER NOT NULL,
     refunded INTEGER NOT NULL,
     last_at INTEGER NOT NULL,
-    PRIMARY KEY (wallet, part, day, value, key_id, member, team, model, provider, api, result)
+    PRIMARY KEY (wallet, part, value, day, key_id, member, team, model, provider, api, result)
 ) STRICT, WITHOUT ROWID;
 -- Whether they are filled.
 ALTER TABLE usage_form ADD COLUMN tags INTEGER NOT NULL DEFAULT 0;

@@ -3,8 +3,9 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, type ReactNode } from 'react'
 import { address, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { getUsage } from '../../api/operations'
+import { getLedger, getUsage } from '../../api/operations'
 import {
+  add,
   approximately,
   compare,
   date,
@@ -19,6 +20,7 @@ import {
   period as writePeriod,
   time,
   tokens,
+  ZERO,
 } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass, IconButton } from '../../ui/button'
@@ -40,6 +42,7 @@ import { useGroupWord } from './words'
 import {
   asked,
   BARS,
+  beyond,
   callsOf,
   change,
   filters,
@@ -49,6 +52,7 @@ import {
   ROWS,
   shape,
   span,
+  tagOf,
   zoomed,
   type Filter,
   type Metric,
@@ -90,6 +94,22 @@ export default function Activity() {
     },
   })
   const word = useGroupWord()
+  const { from, to, bucket } = query
+  const named = useQuery(
+    getUsage({
+      query: {
+        ...(from ? { from } : {}),
+        ...(to ? { to } : {}),
+        ...(bucket ? { bucket } : {}),
+        group: 'tag',
+        metric: 'calls',
+        limit: ROWS,
+      },
+    }),
+  )
+  const tags = (named.data?.data.series ?? []).map((s) => s.key).filter((k) => !beyond(k))
+  const chosen = tagOf(view.group)
+  if (chosen !== null && !tags.includes(chosen)) tags.push(chosen)
   const active = filters.filter((f) => view.only[f] !== '')
   const without = (f?: Filter) =>
     set((v) => ({
@@ -148,7 +168,10 @@ export default function Activity() {
           <Select
             value={view.group}
             onChange={(e) => set({ group: e.target.value as View['group'] })}
-            options={groups.map((g) => ({ value: g, label: t(`by_${g}`) }))}
+            options={[
+              ...groups.map((g) => ({ value: g as string, label: t(`by_${g}`) })),
+              ...tags.map((name) => ({ value: `tag:${name}`, label: t('by_tag', { name }) })),
+            ]}
           />
         </Field>
       </FilterBar>
@@ -158,7 +181,7 @@ export default function Activity() {
             const name = t('only', {
               what: t(`one_${f}`),
               value:
-                (f === 'key' || f === 'member') && view.only[f] !== NOTHING
+                ['key', 'member', 'team'].includes(f) && view.only[f] !== NOTHING
                   ? view.only[f].slice(0, 12)
                   : word(f, view.only[f], null),
             })
@@ -230,6 +253,20 @@ const larger = (a: Figure, b: Figure): boolean => {
   return x !== null && (y === null || compare(x, y) > 0)
 }
 
+/** Whether all calls of the period together cost what the statement of the same days says; false also where it has no such days. */
+function useEqual(view: View, cost: string): boolean {
+  const { from, to } = asked(view)
+  const days = [from, to ?? from].every((d) => /^\d{4}-\d\d-\d\d$/.test(d ?? ''))
+  const whole =
+    days &&
+    filters.every((f) => view.only[f] === '') &&
+    span(view.period, Date.now()).to - span(view.period, Date.now()).from < 366 * 86_400_000
+  const q = useQuery({ ...getLedger({ query: { from: from!, ...(to ? { to } : {}) } }), enabled: whole })
+  const charged = (q.data?.data.vat ?? []).reduce((sum, v) => add(sum, decimal(v.charged) ?? ZERO), ZERO)
+  const all = decimal(cost)
+  return whole && q.data !== undefined && all !== null && compare(all, charged) === 0
+}
+
 function Content({
   u,
   table,
@@ -250,11 +287,12 @@ function Content({
   const t = useT('activity')
   const go = useGo()
   const metric = u.metric as Metric
+  const sums = u.figures!
   const lines = metric === 'first_token'
   const colors = useMemo(() => colorsOf(u.series.map((s) => s.key)), [u.series])
   const rows = table?.series.map(
     (s): Row => ({
-      key: s.key,
+      key: beyond(s.key) ? null : s.key,
       label: word(u.group, s.key, s.label),
       total: s.total,
       figures: s.figures!,
@@ -302,6 +340,7 @@ function Content({
     most: best < 0 ? '' : write(metric, u.sums[best] ?? null),
     total: write(metric, u.total, true),
   }
+  const equal = useEqual(view, sums.cost)
   const all = drawn(u.total)
   const moved = change(all, drawn(u.previous.total))
   const link = (r: Row) => callsOf(view, u, r.key === ALL ? undefined : r.key!)
@@ -325,7 +364,7 @@ function Content({
         >
           <span translate="no">{r.label}</span>
         </Link>
-      ) : u.other_count > 0 && !view.all ? (
+      ) : u.other_count > 0 && !view.all && r.label !== t('beyond') ? (
         <button
           type="button"
           onClick={onAll}
@@ -441,10 +480,9 @@ function Content({
     },
   ]
   const columns: Column<Row>[] = [
-    { key: 'name', head: t(`one_${view.group}`), cell: name },
+    { key: 'name', head: tagOf(view.group) ?? t(`one_${view.group as (typeof groups)[number]}`), cell: name },
     ...figures.map((c) => (c.key === 'failed' ? c : { ...c, cell: opens(c.cell) })),
   ]
-  const sums = u.figures!
   const foot = (columns: readonly Column<Row>[]) => (
     <tr className="border-t border-line font-medium">
       {columns.map((c, i) => {
@@ -529,7 +567,9 @@ function Content({
         note={
           u.bucket === 'month'
             ? t('wholeMonths', { period: writePeriod(u.from, Date.parse(u.to) - 1) })
-            : t('tableNote')
+            : equal
+              ? t('equal')
+              : t('tableNote')
         }
         flush
         actions={
@@ -546,7 +586,7 @@ function Content({
           name="activity"
           caption={t('tableHead')}
           rows={rows}
-          rowKey={(r) => r.key ?? OTHERS}
+          rowKey={(r) => r.key ?? OTHERS + r.label}
           columns={columns}
           onOpen={(r) => {
             if (r.key !== null) go('/calls', { search: link(r) })

@@ -3,8 +3,21 @@ import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
 import { NOTHING } from '../calls/filter'
 
-export const groups = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
-export type Group = (typeof groups)[number]
+export const groups = [
+  'model',
+  'key',
+  'member',
+  'team',
+  'session',
+  'user',
+  'provider',
+  'kind',
+  'result',
+] as const
+/** What the table is parted by; tag:NAME by the values of the tag with that name. */
+export type Group = (typeof groups)[number] | `tag:${string}`
+/** The name of the tag that a group or a tag has; null for other groups. */
+export const tagOf = (group: string): string | null => (group.startsWith('tag:') ? group.slice(4) : null)
 export const metrics = [
   'cost',
   'calls',
@@ -17,7 +30,18 @@ export const metrics = [
 ] as const
 export type Metric = (typeof metrics)[number]
 export const DAYS = [7, 30, 90] as const
-export const filters = ['model', 'key', 'member', 'provider', 'kind', 'result'] as const
+export const filters = [
+  'model',
+  'key',
+  'member',
+  'team',
+  'tag',
+  'session',
+  'client_user',
+  'provider',
+  'kind',
+  'result',
+] as const
 export type Filter = (typeof filters)[number]
 export interface View {
   readonly period: Period
@@ -43,13 +67,19 @@ export const shape: SearchShape<View> = {
     const text = (v: unknown) => (v === undefined || v === null ? '' : String(v))
     return {
       period: from && to ? { from, to } : { days: DAYS.includes(days as 7) ? days : 30 },
-      group: groups.find((g) => g === raw.by) ?? 'model',
+      group: text(raw.by).startsWith('tag:')
+        ? (text(raw.by) as Group)
+        : (groups.find((g) => g === raw.by) ?? 'model'),
       metric: metrics.find((m) => m === raw.show) ?? 'cost',
       all: raw.rows === 'all',
       only: {
         model: text(raw.model),
         key: text(raw.key),
         member: text(raw.member),
+        team: text(raw.team),
+        tag: text(raw.tag),
+        session: text(raw.session),
+        client_user: text(raw.client_user),
         provider: text(raw.provider),
         kind: text(raw.kind),
         result: text(raw.result),
@@ -131,8 +161,16 @@ export const callsOf = (
 ): Record<string, string> => ({
   ...periodSearch(reported(v, u)),
   ...Object.fromEntries(filters.filter((f) => v.only[f]).map((f) => [f, v.only[f]])),
-  ...(key === undefined ? {} : { [u.group]: key || NOTHING }),
+  ...(key === undefined ? {} : only(u.group, key)),
 })
+/** The filter for the calls of a group. */
+export function only(group: string, key: string): Record<string, string> {
+  const tag = tagOf(group)
+  if (tag !== null) return { tag: key || `${tag}=${NOTHING}` }
+  return { [group === 'user' ? 'client_user' : group]: key || NOTHING }
+}
+/** Whether a group is of all values that are beyond the bound of a day: its calls have no filter. */
+export const beyond = (key: string): boolean => /(^|=)\(other\)$/.test(key)
 /** The change in per cent, null when there is nothing to compare with. */
 export function change(now: number | null, before: number | null): number | null {
   return now === null || before === null || before === 0 ? null : ((now - before) / before) * 100

@@ -143,6 +143,10 @@ export default function Calls() {
       member: '',
       kind: '',
       result: '',
+      tag: '',
+      team: '',
+      session: '',
+      client_user: '',
       min: '',
       id: '',
     }))
@@ -152,6 +156,8 @@ export default function Calls() {
   const chip = (n: Name): string => {
     const v = filter[n]
     if (v === NOTHING) return t.or(`without_${n}`, v)
+    if (n === 'tag' && v.endsWith(`=${NOTHING}`))
+      return t('without_tag', { name: v.slice(0, -1 - NOTHING.length) })
     if (n === 'result') return t.or(`r_${v}`, t.or(`result_${v}`, v))
     if (n === 'kind') return t.or(`k_${v}`, v)
     if (n === 'min') return `${t('minCost')} ${money(v, { exact: true, sign: false })}`
@@ -230,6 +236,7 @@ export default function Calls() {
             ])}
           />
         </Field>
+        <TextFilter label={t('tag')} value={filter.tag} onChange={(tag) => set({ tag: tag.trim() })} narrow />
         <TextFilter
           label={t('minCost')}
           value={filter.min}

@@ -12,13 +12,30 @@ export interface Filter {
   readonly member: string
   readonly kind: string
   readonly result: string
+  readonly tag: string
+  readonly team: string
+  readonly session: string
+  readonly client_user: string
   readonly min: string
   readonly id: string
   /** The call in the drawer */
   readonly open: string
 }
 export const DAYS = [1, 7, 30, 90] as const
-export const names = ['model', 'provider', 'key', 'member', 'kind', 'result', 'min', 'id'] as const
+export const names = [
+  'model',
+  'provider',
+  'key',
+  'member',
+  'team',
+  'tag',
+  'session',
+  'client_user',
+  'kind',
+  'result',
+  'min',
+  'id',
+] as const
 export type Name = (typeof names)[number]
 /** The value of a filter for calls without one: that nobody answered, for instance. */
 export const NOTHING = '(none)'
@@ -43,6 +60,10 @@ export const shape: SearchShape<Filter> = {
       member: text(raw.member),
       kind: text(raw.kind),
       result: text(raw.result),
+      tag: text(raw.tag),
+      team: text(raw.team),
+      session: text(raw.session),
+      client_user: text(raw.client_user),
       min: amount(text(raw.min)),
       id: text(raw.id).trim(),
       open: text(raw.open),

@@ -113,6 +113,18 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
               ],
               [t('f_user'), c.client_user && <span translate="no">{c.client_user}</span>],
               [t('f_session'), c.session_id && <code>{c.session_id}</code>],
+              [
+                t('f_tags'),
+                c.tags.length > 0 && (
+                  <span className="flex flex-wrap gap-x-3" translate="no">
+                    {c.tags.map((tag) => (
+                      <Link key={tag} to="/calls" search={{ tag }}>
+                        {tag}
+                      </Link>
+                    ))}
+                  </span>
+                ),
+              ],
               [t('f_request'), <code key="r">{c.request_id}</code>],
               [t('f_catalog'), c.plan.catalog_version && <code>{c.plan.catalog_version}</code>],
             ]}
