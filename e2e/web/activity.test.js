@@ -144,6 +144,36 @@ test('a file has the same period and filter, and an empty period leads to the la
   await page.done();
 });
 
+test('who spends what: all projects together equal the statement, and a row opens its calls', async () => {
+  const tagged = (project) => weir.call('/v1/chat/completions', { model: 'sim/chat', metadata: { project, env: 'test' }, session_id: `run-${project}`, messages: [{ role: 'user', content: 'Hello' }] });
+  for (const project of ['atlas', 'atlas', 'helpdesk']) assert.equal((await tagged(project)).status, 200);
+  const page = await open(b, weir, { path: '/activity', signedIn: true });
+  await becomes(async () => { await page.reload(); await settled(page); return page.getByLabel('Group by').locator('option[value="tag:project"]').count(); }, 1);
+  await page.getByLabel('Group by').selectOption('tag:project');
+  await page.waitForURL((u) => u.searchParams.get('by') === 'tag:project');
+  await settled(page);
+  const { data: usage } = await (await page.request.get(`${weir.url}/api/usage?group=tag:project&figures=true`)).json();
+  assert.deepEqual(usage.series.map((s) => s.key).sort(), ['', 'project=atlas', 'project=helpdesk']);
+  const { data: ledger } = await (await page.request.get(`${weir.url}/api/ledger`)).json();
+  assert.equal(usage.total, ledger.rows.find((r) => r.kind === 'calls').debit);
+  await page.getByText('all together equal the statement of these days').waitFor();
+  const shown = bare(await page.getByRole('main').innerText());
+  for (const s of usage.series) assert.ok(shown.includes(s.figures.cost), `${s.key} costs ${s.figures.cost}, which is not in ${shown}`);
+  await accessible(page);
+  await page.getByRole('link', { name: 'Show calls: atlas' }).first().click();
+  await page.waitForURL((u) => u.pathname === '/calls' && u.searchParams.get('tag') === 'project=atlas');
+  await settled(page);
+  await becomes(() => page.locator('tbody [data-row]').count(), 2);
+  await page.goto(`${weir.url}/calls?tag=${encodeURIComponent('project=(none)')}`);
+  await settled(page);
+  await becomes(() => page.locator('tbody [data-row]').count(), usage.series.find((s) => s.key === '').figures.calls);
+  const { data: calls } = await (await page.request.get(`${weir.url}/api/calls?tag=project%3Dhelpdesk`)).json();
+  await page.goto(`${weir.url}/calls/${calls[0].id}`);
+  await page.getByRole('link', { name: 'project=helpdesk' }).click();
+  await page.waitForURL((u) => u.searchParams.get('tag') === 'project=helpdesk');
+  await page.done();
+});
+
 test('activity is for everybody: both themes, Russian, a small phone', async () => {
   for (const theme of ['light', 'dark']) {
     const page = await open(b, weir, { path: '/activity', signedIn: true, theme });
@@ -153,5 +183,9 @@ test('activity is for everybody: both themes, Russian, a small phone', async () 
   const page = await open(b, weir, { path: '/activity?by=kind&show=first_token', signedIn: true, language: 'ru', size: 'small' });
   await fitsWidth(page);
   assert.deepEqual(await englishWords(page, /^(Weir|CSV|UTC|demo)/i), []);
+  await page.goto(`${weir.url}/activity?by=tag:project&tag=project%3D(none)`);
+  await settled(page);
+  await fitsWidth(page);
+  assert.deepEqual(await englishWords(page, /^(Weir|CSV|UTC|demo|project|env|atlas|helpdesk)/i), []);
   await page.done();
 });

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { asked, callsOf, change, moved, reported, shape, span, zoomed } from '../src/pages/activity/view'
+import { asked, beyond, callsOf, change, moved, reported, shape, span, zoomed } from '../src/pages/activity/view'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
 
@@ -81,4 +81,16 @@ test('a group without a key and the sum have addresses of their calls', () => {
   expect(callsOf(view, u, 'acme')).toEqual({ days: '7', member: 'usr_1', provider: 'acme' })
   expect(callsOf(view, u, '')).toEqual({ days: '7', member: 'usr_1', provider: '(none)' })
   expect(callsOf(view, u)).toEqual({ days: '7', member: 'usr_1', provider: 'x' })
+})
+
+test('a group by a tag is in the address, and its rows lead to their calls', () => {
+  const raw = { by: 'tag:project', tag: 'env=prod', session: 's-1', client_user: 'u' }
+  const v = shape.read(raw)
+  expect(shape.write(v)).toEqual(raw)
+  const u = { bucket: 'day', from: '', to: '', group: 'tag:project' }
+  const of = { ...v, only: { ...v.only, tag: '', session: '', client_user: '' } }
+  expect(callsOf(of, u, 'project=atlas')).toEqual({ tag: 'project=atlas' })
+  expect(callsOf(of, u, '')).toEqual({ tag: 'project=(none)' })
+  expect(callsOf(of, { ...u, group: 'user' }, 'u-1')).toEqual({ client_user: 'u-1' })
+  expect(['project=(other)', '(other)', 'project=x', 'other'].map(beyond)).toEqual([true, true, false, false])
 })

@@ -145,6 +145,10 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, api, result, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a group changed":                {"UPDATE usage_groups SET calls = calls + 1 WHERE part = 'kind'", "usage by group"},
 	"a group gone":                   {"DELETE FROM usage_groups WHERE part = 'key'", "usage by group"},
+	"a tag's day changed":            {"UPDATE tag_days SET cost = cost + 1 WHERE part = 'tag:project'", "usage by tag"},
+	"a tag's usage changed":          {"UPDATE tag_usage SET cost = cost + 1 WHERE part = 'session'; UPDATE tag_days SET cost = cost + 1 WHERE part = 'session'", "usage by tag"},
+	"a tag gone":                     {"DELETE FROM tag_usage WHERE part = 'tag:project'; DELETE FROM tag_days WHERE part IN ('tag', 'tag:project')", "usage by tag"},
+	"a name of a tag gone":           {"DELETE FROM tag_days WHERE part = 'tag'", "usage by tag"},
 	"a zone changed":                 {"UPDATE wallet_zones SET zone = 'Pacific/Kiritimati'", "usage by day"},
 	"a tax changed":                  {"UPDATE usage_taxes SET tax = tax + 1", "VAT by day"},
 	"a tax gone":                     {"DELETE FROM usage_taxes", "VAT by day"},
@@ -255,7 +259,7 @@ func kept(t *testing.T, b Books) Books {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := &record.Call{Generation: id, Wallet: "wal_1", Key: "key_1", User: "usr_1", At: at, Model: "a/b", Cost: 7, Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: 7}}}
+		c := &record.Call{Generation: id, Wallet: "wal_1", Key: "key_1", User: "usr_1", At: at, Model: "a/b", Session: "s-1", Tags: []string{"project=atlas"}, Cost: 7, Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: 7}}}
 		if err := book.Settle(ctx, h, c); err != nil {
 			t.Fatal(err)
 		}
@@ -333,6 +337,10 @@ func filledOnce(t *testing.T, b Books) {
 	b.change(t, "UPDATE usage_form SET sales = 0; DELETE FROM sales; DELETE FROM sales_parts")
 	if names := wrong(); len(names) > 0 {
 		t.Errorf("after an upgrade from a version without sales: %q", names)
+	}
+	b.change(t, "UPDATE usage_form SET tags = 0; DELETE FROM tag_days; DELETE FROM tag_usage")
+	if names := wrong(); len(names) > 0 {
+		t.Errorf("after an upgrade from a version without sums by tags: %q", names)
 	}
 	b.change(t, empty)
 	if names := wrong(); len(names) != 4 {

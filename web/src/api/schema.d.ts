@@ -7505,6 +7505,11 @@ export interface components {
             updated_at: string | null;
             /** Format: date-time */
             expires_at: string | null;
+            /**
+             * @description A limit counts what is charged here: of calls with own keys of providers the fee
+             * @enum {boolean}
+             */
+            include_byok_in_limit: false;
             creator_user_id: string;
         };
         PaymentNotice: {
@@ -16414,6 +16419,8 @@ export interface operations {
                     name: string;
                     limit?: components["schemas"]["LimitInput"];
                     limit_reset?: components["schemas"]["LimitReset"];
+                    /** @description false alone: a limit counts what is charged here */
+                    include_byok_in_limit?: boolean | null;
                     rate_limits?: null | components["schemas"]["RateLimits"];
                     provider?: components["schemas"]["DefaultPreferences"];
                     allowed_models?: components["schemas"]["AllowedModels"];
@@ -16544,6 +16551,8 @@ export interface operations {
                     disabled?: boolean | null;
                     limit?: components["schemas"]["LimitInput"];
                     limit_reset?: components["schemas"]["LimitReset"];
+                    /** @description false alone: a limit counts what is charged here */
+                    include_byok_in_limit?: boolean | null;
                     rate_limits?: null | components["schemas"]["RateLimits"];
                     provider?: components["schemas"]["DefaultPreferences"];
                     allowed_models?: components["schemas"]["AllowedModels"];
