@@ -225,6 +225,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	ownKeys := g.makeOwnKeys(ring)
 	calls := relay.New(relay.Deps{
+		Prints:   wire.Prints,
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys, Stops: g.store.Nodes,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, cfg.Relay.Config)

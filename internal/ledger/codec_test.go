@@ -46,10 +46,6 @@ var someAttempt = rapid.Custom(func(t *rapid.T) record.Attempt {
 		OwnKey: someOwnKey.Draw(t, "own key"), Started: durations.Draw(t, "started"), FirstContent: durations.Draw(t, "first"), Ended: durations.Draw(t, "ended")}
 })
 
-var someFund = rapid.Custom(func(t *rapid.T) record.Fund {
-	return record.Fund{ID: texts.Draw(t, "id"), Kind: texts.Draw(t, "kind"), Start: whole.Draw(t, "start"), Lease: whole.Draw(t, "lease")}
-})
-
 // listOf is a list that is nil when it is empty, as a record that was read has it.
 func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 	return rapid.Map(rapid.SliceOfN(g, 0, 5), func(list []T) []T {
@@ -64,14 +60,13 @@ var someItem = rapid.Custom(func(t *rapid.T) Item {
 	c := record.Call{
 		Preset: rapid.SampledFrom([]string{"", "", "email-writer"}).Draw(t, "preset"), PresetVersion: rapid.SampledFrom([]int64{0, 0, 3}).Draw(t, "preset version"),
 		OwnKey: someOwnKey.Draw(t, "own key"), Parameters: rapid.SampledFrom([]string{"", "", `{"temperature":0.5}`}).Draw(t, "parameters"),
+		Lost:   rapid.SampledFrom([]record.Lost{{}, {Tokens: 41_000, Why: record.LostPrefix, Message: 3, Cost: 5}, {Tokens: 2048, Why: record.LostEndpoint, From: "a/v/m"}}).Draw(t, "lost"),
 		Notice: rapid.SampledFrom([]string{"", "", "What was not sent."}).Draw(t, "notice"),
 		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
 		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),
 		Streamed: rapid.Bool().Draw(t, "streamed"), Cancelled: rapid.Bool().Draw(t, "cancelled"), Settled: rapid.Bool().Draw(t, "settled"),
 		FirstContent: durations.Draw(t, "first content"), Duration: durations.Draw(t, "duration"), Generating: durations.Draw(t, "generating"),
 		Lines: listOf(someLine).Draw(t, "lines"), Candidates: listOf(someCandidate).Draw(t, "candidates"), Attempts: listOf(someAttempt).Draw(t, "attempts"),
-		Member: rapid.SampledFrom([]string{"", "", "usr_2"}).Draw(t, "member"), Team: rapid.SampledFrom([]string{"", "", "team_1"}).Draw(t, "team"),
-		Tags: listOf(texts).Draw(t, "tags"), Funds: listOf(someFund).Draw(t, "funds"),
 	}
 	for _, p := range []*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint,
 		&c.UpstreamModel, &c.UpstreamID, &c.Error, &c.Finish, &c.NativeFinish, &c.PriceList, &c.Rate, &c.SourcePrice, &c.UserAgent, &c.Referer, &c.Title,

@@ -49,6 +49,8 @@ type Call struct {
 	Hold        money.Nano // most that was reserved at any time
 	Catalog     string     // version of the snapshot that the call was planned and priced with, "" in records of old
 
+	Lost Lost // of the conversation in caches
+
 	FirstContent time.Duration // from At; 0 without any
 	Duration     time.Duration // from At to settlement
 	Generating   time.Duration // from first content to the upstream's end
@@ -63,20 +65,24 @@ type Call struct {
 	ClientUser string // the client's own user id
 	Metadata   string // JSON object, "" when none
 	Parameters string // JSON object of the request's settings, "" when none: numbers and names, never a text
-
-	Member string   // id of the person, or of the service, of an organization for whom the key works; "" in a personal account
-	Team   string   // id of that person's team at the time of the call; "" none
-	Tags   []string // words by which the account sorts its calls, "name=value" or a name alone: distinct, in order
-	Funds  []Fund   // in what the charge counts beside the wallet and the limit of the key
 }
 
-// Fund is one interval of a budget, or of the limit of a key above the one that made the call.
-type Fund struct {
-	ID    string // "bud_..." or "key_..."
-	Kind  string // as ledger.Period
-	Start int64
-	Lease int64 // from which the charge was taken; 0 none
+// Lost is what a call did not read from a provider's cache although the call before it in its conversation had sent the same.
+type Lost struct {
+	Tokens  int64
+	Why     string     // one of the words below; "" nothing was lost
+	Message int64      // of LostPrefix: the first message that differs, from 1; 0: tools or instructions
+	From    string     // of LostEndpoint: id of the endpoint that had it
+	Cost    money.Nano // what it cost more than reading would have, rounded up
 }
+
+// Why something was lost.
+const (
+	LostEndpoint = "endpoint_changed" // another endpoint served it, which did not have it
+	LostPrefix   = "prefix_changed"   // an earlier message, the instructions or the tools differ
+	LostExpired  = "expired"          // it was not used for longer than providers keep it
+	LostNotKept  = "not_kept"         // none of these: the provider did not read it
+)
 
 // The results of calls that have no error_type.
 const (

@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"iter"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ import (
 	"weir/internal/limit"
 	"weir/internal/loop"
 	"weir/internal/money"
+	"weir/internal/promptcache"
 	"weir/internal/record"
 	"weir/internal/routing"
 	"weir/internal/usage"
@@ -27,7 +29,7 @@ type Config struct {
 	MaxAttempts   int           `yaml:"max_attempts"`              // upstream tries of one call, over all models and providers
 	AttemptBudget time.Duration `yaml:"attempt_budget"`            // no new attempt is begun after this time
 	RetryPercent  int64         `constant:"retry_budget_percent"`  // of the calls in flight may be trying the same endpoint once more, at least 3
-	StickyFor     time.Duration `yaml:"sticky_for"`                // a conversation returns to the endpoint that has it in its cache, until it was idle for this long; 0: never
+	StickyFor     time.Duration `yaml:"sticky_for"`                // a conversation whose prompt is short returns to the endpoint that served it, until it was idle for this long; 0: none does, and caches decide nothing
 	HostedCalls   int64         `constant:"hosted_calls"`          // calls of each tool that the provider runs, held for where the request sets no bound
 	SliceTokens   int64         `yaml:"slice_tokens"`              // answer tokens that a stream's hold covers at first, and grows by
 	DefaultOutput int64         `constant:"default_output_tokens"` // answer tokens assumed when neither client nor catalog bounds them
@@ -54,14 +56,15 @@ type Deps struct {
 	Upstream Upstream
 	Book     *ledger.Book
 	Tokens   Tokens
-	Shaper   Shaper                               // nil: requests go out, and answers come back, as they are
-	Observer Observer                             // may be nil
-	Doubt    func(*record.Call)                   // gets charges whose usage was cut or is implausibly low; may be nil
-	Gate     *health.Registry                     // admits attempts and records their outcome; nil: every attempt may be made
-	Health   func(endpoint string) routing.Health // the health that routing sees; nil: that of Gate
-	Own      OwnKeys                              // people's own keys of providers; nil: absent
-	Stops    Stops                                // keys that other nodes have stopped; nil: there are none
-	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
+	Prints   func(maphash.Seed, *completion.Request) promptcache.Prints // fingerprints of a prompt; nil: caches decide nothing
+	Shaper   Shaper                                                     // nil: requests go out, and answers come back, as they are
+	Observer Observer                                                   // may be nil
+	Doubt    func(*record.Call)                                         // gets charges whose usage was cut or is implausibly low; may be nil
+	Gate     *health.Registry                                           // admits attempts and records their outcome; nil: every attempt may be made
+	Health   func(endpoint string) routing.Health                       // the health that routing sees; nil: that of Gate
+	Own      OwnKeys                                                    // people's own keys of providers; nil: absent
+	Stops    Stops                                                      // keys that other nodes have stopped; nil: there are none
+	Status   func(api string, e *fault.Error) int                       // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64
 	Wait     func(ctx context.Context, d time.Duration) error // fails when ctx ends first; nil: with a timer
@@ -73,6 +76,8 @@ type Relay struct {
 	cfg     Config
 	retries budget
 	sticky  *sticky
+	caches  *promptcache.Memory
+	rates   *promptcache.Rates
 	notes   *thinning
 	givenUp *limit.Gate // by user: see freelyGivenUp
 	running running
@@ -86,7 +91,7 @@ func New(d Deps, c Config) *Relay {
 	if d.Wait == nil {
 		d.Wait = loop.Wait
 	}
-	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning(),
+	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), caches: promptcache.NewMemory(), rates: promptcache.NewRates(), notes: newThinning(),
 		givenUp: limit.NewGate(d.Now(), maxGivingUp), running: running{calls: map[string]map[*endable]struct{}{}, stopped: map[string]time.Time{}}}
 }
 
@@ -139,6 +144,8 @@ type run struct {
 	req     *completion.Request // of the current attempt, as it is sent
 	reshape Reshape             // of its events; nil: they are delivered as they come
 	shaping Shaping             // of all attempts; nil: none was needed so far
+
+	view *promptcache.View // of the conversation in caches; nil: it is too short, or none is worth anything
 
 	started    bool // the sink has begun an answer that the client may have seen
 	settling   bool // a settlement was begun: there is never a second one
@@ -274,6 +281,7 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 		if x.req.Chats() && x.call.Deferred == nil && at.Endpoint.Own == nil { // another account's cache is of no use to the next call
 			x.relay.sticky.keep(x.call, at)
 			x.relay.sticky.issued(x.call, at, x.signature)
+			x.keepView(at)
 		}
 		return true, nil
 	}
@@ -398,7 +406,10 @@ func (x *run) plan(ctx context.Context) (routing.Plan, *fault.Error) {
 	if !req.Chats() {
 		query.Type, query.Price = req.Task.Type(), x.usual
 	} else {
-		query.Prefer = x.relay.sticky.preferred(x.call)
+		query.Prefer, query.Issuer = x.relay.sticky.preferred(x.call)
+		if x.view = x.relay.viewOf(x.call); x.view != nil {
+			query.Rest = x.rest
+		}
 	}
 	plan, err := routing.Choose(query, x.call.Catalog)
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))

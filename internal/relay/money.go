@@ -353,6 +353,7 @@ func (x *run) settle() *fault.Error {
 	rec.Model, rec.Provider, rec.ProviderName = x.serving.Slug, ep.Provider.ID, ep.Provider.Name
 	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID, rec.OwnKey = ep.ID, ep.UpstreamID, x.head.ID, ownKeyOf(ep)
 	rec.Finish, rec.NativeFinish, rec.Notice = string(x.meter.finish), x.meter.native, x.head.Notice
+	rec.Lost = x.lost()
 	rec.Duration = x.since()
 	if rec.FirstContent > 0 {
 		rec.Generating = rec.Duration - rec.FirstContent
@@ -375,7 +376,7 @@ func (x *run) settle() *fault.Error {
 // end sends the end of a settled answer.
 func (x *run) end() error {
 	rec := x.rec
-	return x.sink.End(Receipt{Usage: rec.Usage, Cost: rec.Cost, PromptCost: usage.PromptCost(rec.Lines), OwnKey: x.serving.Endpoint.Own != nil})
+	return x.sink.End(Receipt{Usage: rec.Usage, Cost: rec.Cost, PromptCost: usage.PromptCost(rec.Lines), Lost: rec.Lost, Cached: x.cached(), OwnKey: x.serving.Endpoint.Own != nil})
 }
 
 // bill sets u to what was consumed at an endpoint, and returns its cost and the prices. A cost above the hold is added to the hold. Where the balance

@@ -74,8 +74,10 @@ type Served struct {
 type Receipt struct {
 	Usage      usage.Usage
 	Cost       money.Nano
-	OwnKey     bool       // the caller's own key was used: Cost is the fee
-	PromptCost money.Nano // part of the upstream's or our cost that the prompt caused, rounded up for display
+	OwnKey     bool // the caller's own key was used: Cost is the fee
+	Lost       record.Lost
+	Cached     *money.Nano // what reading from the provider's cache has saved, below zero when writing cost more; nil: neither was done, or not priced apart
+	PromptCost money.Nano  // part of the upstream's or our cost that the prompt caused, rounded up for display
 }
 
 // Call is one request of a client, decoded and admitted.

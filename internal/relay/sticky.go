@@ -42,26 +42,26 @@ func newSticky(idle time.Duration) *sticky {
 	return s
 }
 
-// preferred is the endpoint to which a call should return, or "".
-func (s *sticky) preferred(c *Call) string {
+// preferred is the endpoint to which a call should return, or "". issuer reports that it has signed the conversation's reasoning.
+func (s *sticky) preferred(c *Call) (endpoint string, issuer bool) {
 	if !s.held.Load() || len(c.Request.Preferences.Order) > 0 {
-		return ""
+		return "", false
 	}
 	slug := c.Request.Models[0]
 	m, _, known := c.Catalog.Resolve(slug)
 	if !known || len(m.Endpoints) < 2 {
-		return ""
+		return "", false
 	}
 	if signature := c.Request.Signature; signature != "" {
 		if id := s.at(c, s.signatureKey(c, signature)); id != "" {
-			return id
+			return id, true
 		}
 	}
-	key, ok := s.key(c, slug)
+	key, ok := s.key(c, slug, true)
 	if !ok {
-		return ""
+		return "", false
 	}
-	return s.at(c, key)
+	return s.at(c, key), false
 }
 
 // at is the endpoint stored under a key, or "" where that is missing or was not used for too long.
@@ -99,7 +99,7 @@ func (s *sticky) keep(c *Call, at *routing.Attempt) {
 	if s.idle <= 0 || len(at.Endpoint.Model.Endpoints) < 2 || !prices.CacheRead.Set || prices.CacheRead.Nano >= prices.Prompt.Nano {
 		return
 	}
-	if key, ok := s.key(c, at.Slug); ok {
+	if key, ok := s.key(c, at.Slug, true); ok {
 		s.put(c, key, at)
 	}
 }
@@ -132,8 +132,8 @@ func makeRoom(places map[uint64]lastServed) {
 }
 
 // key identifies a conversation of a wallet with a model: by the session that the client names, else by its name for the shared cache,
-// else by how the conversation opens. Without any of these it has none.
-func (s *sticky) key(c *Call, slug string) (key uint64, ok bool) {
+// else by how the conversation opens: with its instruction if that is to be the same, too. Without any of these it has none.
+func (s *sticky) key(c *Call, slug string, instruction bool) (key uint64, ok bool) {
 	var h maphash.Hash
 	h.SetSeed(s.seed)
 	part := func(text string) {
@@ -152,7 +152,10 @@ func (s *sticky) key(c *Call, slug string) (key uint64, ok bool) {
 		_, _ = h.Write(inside(req.Body, req.CacheKey))
 	case req.Opening[1].End > 0:
 		part("opening")
-		for _, span := range req.Opening {
+		for i, span := range req.Opening {
+			if i == 0 && !instruction {
+				continue
+			}
 			text := inside(req.Body, span)
 			_, _ = h.Write(text[:min(len(text), maxOpening)])
 			_ = h.WriteByte(0)

@@ -34,7 +34,7 @@ func TestStickyIsBounded(t *testing.T) {
 	if held > most || held < most/2 {
 		t.Errorf("%d are remembered, want at most %d", held, most)
 	}
-	key, _ := s.key(call, "v/m")
+	key, _ := s.key(call, "v/m", true)
 	if _, known := s.shards[key%uint64(len(s.shards))].places[key]; !known {
 		t.Error("the last one was forgotten")
 	}

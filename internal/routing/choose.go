@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/promptcache"
 )
 
 // Reasons for an attempt's place, and what its Score is then.
@@ -28,6 +29,7 @@ const (
 	ReasonFailing    = "failing"         // load balancing, an outage now; score: price
 	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
 	ReasonSticky     = "sticky"          // it served the conversation before and has it in its cache; score: price
+	ReasonCache      = "cache"           // the rest of the conversation is expected to cost least here, with what caches save; score: rubles of that
 	ReasonCoolDown   = "cool-down"       // put after all others after failures in a row; score: price
 	ReasonOwn        = "own_key"         // called with the caller's own key; score 0
 	ReasonEjected    = "ejected"         // gets no calls at present, unless every other is ejected too; score: price
@@ -45,6 +47,7 @@ type candidate struct {
 	score   float64
 	reason  string
 	place   int // among the attempts, from 1
+	rest    promptcache.Forecast
 	rank    int // of an own key: 1 before the gateway's endpoints, -1 after them; 0 of those
 	late    bool
 }
@@ -489,7 +492,7 @@ func (p *planner) balance(group []*candidate) {
 			prompt++
 		}
 	}
-	if stable == 0 || p.stick(group[:stable]) {
+	if stable == 0 || p.cheapest(group[:stable]) || p.stick(group[:stable]) {
 		return
 	}
 	inTime := func(c *candidate) bool { return prompt == 0 || !c.late }

@@ -19,7 +19,7 @@ func (p *planner) explain(models []asked) []Candidate {
 			out[i].Detail = p.detail(c, models[c.model].variant)
 			continue
 		}
-		out[i].Order, out[i].Score, out[i].Reason = c.place, c.score, c.reason
+		out[i].Order, out[i].Score, out[i].Reason, out[i].Detail = c.place, c.score, c.reason, p.cacheDetail(c)
 	}
 	return out
 }

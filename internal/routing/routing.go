@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/money"
+	"weir/internal/promptcache"
 )
 
 // Preferences is the request field provider: what the caller requires of the providers.
@@ -180,11 +181,16 @@ type Query struct {
 	Out         func(endpoint string) Service // by endpoint id; nil: all are in service
 	Rand        func() float64                // in [0,1); decides the weighted draw
 	Prefer      string                        // id of the endpoint whose cache the conversation is in: it is not drawn for, but taken; "" none
+	Issuer      bool                          // Prefer has signed the conversation's reasoning, which others may refuse
 	MaxAttempts int                           // 0: DefaultMaxAttempts
 	Type        string                        // model type wanted; "": "chat"
 	At          time.Time                     // when the call begins, for prices that depend on the hour
 	Own         []Own                         // the caller's own keys, at most one of a provider
 	Explain     bool                          // fill Plan.Candidates, with sentences for what was dropped
+
+	// Rest is what the rest of the conversation is expected to cost at an endpoint with these prices: load balancing goes by it, so that a
+	// conversation stays with a cache as long as that is worth it. nil: it is not known, or no cache is worth anything.
+	Rest func(ep *catalog.Endpoint, prices *catalog.Prices) promptcache.Forecast
 
 	// Price is what the request usually costs at an endpoint, to compare endpoints of what is not priced by tokens alone. nil: the price of
 	// 1000 tokens of the prompt and 1000 of the answer.
@@ -205,7 +211,7 @@ type Attempt struct {
 type Candidate struct {
 	Endpoint  *catalog.Endpoint
 	DroppedBy string  // the filter that removed it: "only", "max_price", ...; "" when it is in the plan
-	Detail    string  // one sentence with the figures that decided
+	Detail    string  // one sentence with the figures that decided; of a candidate in the plan, what its cache is expected to save
 	Order     int     // place among the attempts, from 1; 0 when dropped or beyond the last attempt
 	Score     float64 // the value by which it was sorted; Reason says which value that is
 	Reason    string  // one of the Reason constants; "" when dropped

@@ -69,6 +69,7 @@ var rules = map[string]rule{
 	"internal/catalog/listing":  {layer: domain},
 	"internal/invalidate":       {layer: domain},
 	"internal/rate":             {layer: domain},
+	"internal/promptcache":      {layer: domain},
 	"internal/routing":          {layer: domain},
 	"internal/health":           {layer: domain},
 	"internal/figures":          {layer: domain},

@@ -23,6 +23,24 @@ func Cost(u *Usage, p *catalog.Prices) ([]Line, money.Nano, error) {
 	return slices.Clone(lines), total, nil
 }
 
+// Saved is what the prompt's tokens that were read from a cache or written to one cost less than the others, below zero when writing cost more than
+// reading brought. It is false where there are none, or none at the price of the prompt to compare with.
+func Saved(lines []Line) (money.Nano, bool) {
+	prompt := slices.IndexFunc(lines, func(l Line) bool { return l.Kind == KindPrompt })
+	var full, paid money.Sum
+	found := false
+	for _, l := range lines {
+		if prompt >= 0 && l.Kind.Cached() {
+			found = true
+			full.PerThousand(l.Quantity, lines[prompt].Price)
+			paid.PerThousand(l.Quantity, l.Price)
+		}
+	}
+	a, err := full.Ceil()
+	b, err2 := paid.Ceil()
+	return a - b, found && err == nil && err2 == nil
+}
+
 // AppendLines appends the parts of a cost to dst, in the order of their kinds, without those of quantity zero.
 //
 // The parts never overlap: each is taken from what the ones before it have left of the prompt or the answer, so that their

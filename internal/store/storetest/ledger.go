@@ -417,6 +417,7 @@ func wholeCall(t *testing.T, d *books) {
 			{Kind: usage.KindPromptAudio, Quantity: 1, Price: 25_000_001}, {Kind: usage.KindCompletion, Quantity: 231, Price: 75_000_000}, {Kind: usage.KindReasoning, Quantity: 100, Price: 75_000_000},
 			{Kind: usage.KindOutputImage, Quantity: 2, Price: 75_000_000}, {Kind: usage.KindRequest, Quantity: 1, Price: 5}},
 		Settled: true, PriceList: "2026-03-01", Rate: "92.5*1.15", SourcePrice: "0.25/1M", Hold: ruble,
+		Lost:         record.Lost{Tokens: 41_000, Why: record.LostEndpoint, From: "y/vendor/model", Cost: 120_000_001},
 		FirstContent: 250 * time.Millisecond, Duration: 3 * time.Second, Generating: 2750 * time.Millisecond,
 		Candidates: []record.Candidate{{Endpoint: "x/vendor/model", DroppedBy: "max_price", Detail: "0.5 > 0.1 \\ \n"}, {Endpoint: "prov/vendor/model", Order: 1, Score: 0.1, Reason: "sort:price"}},
 		Attempts: []record.Attempt{{Endpoint: "y/vendor/model", Provider: "y", Status: 503, Reason: "provider_overloaded", Started: time.Millisecond, Ended: 20 * time.Millisecond},
@@ -1460,7 +1461,7 @@ func largestCall(t *testing.T, d *books) {
 	text := strings.Repeat("\x00я\xff", 1<<18)
 	c := d.call(w, "key_1", ruble)
 	for _, p := range []*string{&c.Request, &c.User, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint, &c.UpstreamModel, &c.UpstreamID, &c.Error,
-		&c.Finish, &c.NativeFinish, &c.Notice, &c.PriceList, &c.Rate, &c.SourcePrice, &c.Catalog, &c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata, &c.Member, &c.Team,
+		&c.Finish, &c.NativeFinish, &c.Notice, &c.PriceList, &c.Rate, &c.SourcePrice, &c.Catalog, &c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata,
 		&c.Usage.UpstreamCost, &c.Usage.Tier} {
 		*p = text
 	}
@@ -1475,7 +1476,6 @@ func largestCall(t *testing.T, d *books) {
 	for range 5000 {
 		c.Candidates = append(c.Candidates, record.Candidate{Endpoint: text, DroppedBy: text, Detail: text, Reason: text, Slug: text, Score: math.Inf(1)})
 		c.Attempts = append(c.Attempts, record.Attempt{Endpoint: text, Provider: text, Reason: text, Status: math.MaxInt})
-		c.Tags, c.Funds = append(c.Tags, text), append(c.Funds, record.Fund{ID: text, Kind: text})
 	}
 	if err := b.Settle(d.ctx, d.hold(b, w, ruble), c); err != nil {
 		t.Fatal(err)
