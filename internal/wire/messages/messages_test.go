@@ -656,3 +656,44 @@ func TestCallsWithoutIDs(t *testing.T) {
 		t.Errorf("%v", ids)
 	}
 }
+
+// TestBillingLine leaves Claude Code's line for billing to Anthropic: to others, each call would begin in another way.
+func TestBillingLine(t *testing.T) {
+	t.Parallel()
+	const line = "x-anthropic-billing-header: cc_version=2.1.36.bd9; cch=97bd6;"
+	for _, k := range []struct {
+		name  string
+		texts []string
+		want  []string
+	}{
+		{"a part of its own", []string{line, "Be brief."}, []string{"Be brief."}},
+		{"the first line", []string{line + "\nBe brief.", "Be kind."}, []string{"Be brief.", "Be kind."}},
+		{"nothing else", []string{line}, nil},
+		{"not at the beginning", []string{"Be brief.", line}, []string{"Be brief.", line}},
+		{"another text", []string{"Be brief."}, []string{"Be brief."}},
+		{"none", nil, nil},
+	} {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			blocks := []string{}
+			for _, text := range k.texts {
+				blocks = append(blocks, `{"type":"text","text":`+string(rawjson.AppendText(nil, text))+`}`)
+			}
+			req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"system":[` + strings.Join(blocks, ",") + `],"messages":[{"role":"user","content":"q"}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, err := req.Source.Prompt(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for i := range p.System {
+				got = append(got, p.System[i].Text)
+			}
+			if diff := cmp.Diff(k.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}

@@ -56,7 +56,7 @@ func (b *builder) field(name string, v []byte) {
 	p := b.p
 	switch name {
 	case "system":
-		p.System = b.content("system", v)
+		p.System = withoutBilling(b.content("system", v))
 	case "tools":
 		for e := rawjson.ElementsOf(v); e.Next(); {
 			b.tool(e.Value)
@@ -241,6 +241,19 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 		}
 	}
 	return parts
+}
+
+// withoutBilling leaves out the line that Claude Code puts in front of its instructions for Anthropic's billing. It is another one in each call, so that
+// other providers would never find the prompt in their caches.
+func withoutBilling(parts []completion.Part) []completion.Part {
+	if len(parts) == 0 || !strings.HasPrefix(parts[0].Text, "x-anthropic-billing-header:") {
+		return parts
+	}
+	if _, rest, more := strings.Cut(parts[0].Text, "\n"); more && rest != "" {
+		parts[0].Text = rest
+		return parts
+	}
+	return parts[1:]
 }
 
 // block reads one content block. Results of a provider's own tool are left out, because another provider cannot use them.
