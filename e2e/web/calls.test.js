@@ -41,6 +41,30 @@ test('a call that went on to another provider: picture, table, time, and money t
   await page.done();
 });
 
+test('what the cache of the provider saved, and what was lost of it and why, in both languages', async () => {
+  const say = async (instructions, messages, more = {}) => (await (await weir.call('/v1/chat/completions', {
+    model: 'sim/anywhere', session_id: 'caches', messages: [{ role: 'system', content: instructions.repeat(400) }, ...messages.map((content, i) => ({ role: i % 2 ? 'assistant' : 'user', content }))], ...more,
+  })).json());
+  await say('You are an agent of a repository. ', ['Hello']);
+  const read = await say('You are an agent of a repository. ', ['Hello', 'Hi', 'Go on']);
+  const changed = await say('You are a poet of a repository, now. ', ['Hello', 'Hi', 'Go on', 'Well', 'And then?']);
+  assert.ok(read.usage.cache_details.saved > 0 && read.usage.cache_details.lost === undefined, JSON.stringify(read.usage));
+  assert.equal(changed.usage.cache_details.lost.because, 'prefix_changed');
+  assert.equal(changed.usage.cache_details.lost.message, 1);
+  for (const [id, language, heading, says] of [
+    [read.id, 'en', 'The provider’s cache', /Saved .* tokens read/],
+    [changed.id, 'en', 'The provider’s cache', /Message 1 differs from the call before/],
+    [changed.id, 'ru', 'Кэш провайдера', /Сообщение 1 отличается от прошлого вызова/],
+  ]) {
+    await record(id);
+    const page = await open(b, weir, { path: `/calls/${id}`, signedIn: true, language });
+    assert.match(await page.getByRole('region', { name: heading }).innerText(), says);
+    await fitsWidth(page);
+    await accessible(page);
+    await page.done();
+  }
+});
+
 test('a call that nobody answered says so, costs nothing and is not on its way', async () => {
   const [failed] = (await (await weir.call('/api/calls?result=failed&limit=1', undefined, weir.management_key)).json()).data;
   const page = await open(b, weir, { path: `/calls/${failed.id}`, signedIn: true });

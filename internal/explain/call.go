@@ -100,6 +100,24 @@ type Charge struct {
 	Parts  []CostLine    `json:"parts"`
 	Counts operation.Raw `json:"counts" schema:"Counts"` // in the order in which they are counted
 	Exact  string        `json:"exact" schema:"Decimal"` // sum of the lines before it is rounded up to the cost
+	Cache  *CacheReceipt `json:"cache"`                  // null: nothing was read from the provider's cache of prompts, written to it or lost of it
+}
+
+// CacheReceipt is what the provider's cache of prompts did for a call.
+type CacheReceipt struct {
+	Read    int64      `json:"read_tokens"`
+	Written int64      `json:"written_tokens"`
+	Saved   money.Nano `json:"saved"` // rubles that the charge would be higher without the cache; below zero where writing cost more than reading brought
+	Lost    *CacheLost `json:"lost"`  // null: the call read what the call before it in the conversation had sent
+}
+
+// CacheLost is what a call did not read from a cache although the call before it in the conversation had sent the same.
+type CacheLost struct {
+	Tokens   int64      `json:"tokens"`
+	Cost     money.Nano `json:"cost"` // rubles that reading would have been cheaper
+	Because  string     `json:"because" enum:"endpoint_changed,prefix_changed,expired,not_kept"`
+	Message  *int64     `json:"message"`  // of prefix_changed: number of the first message that differs, from 1; 0: the tools, or instructions before the messages
+	Endpoint *string    `json:"endpoint"` // of endpoint_changed: the one that served the conversation before
 }
 
 // PlanOf is what routing considered for a call.
@@ -160,6 +178,29 @@ func ChargeOf(c *record.Call) Charge {
 	}
 	w.EndObject()
 	out.Counts = w.B
+	out.Cache = cacheOf(c)
+	return out
+}
+
+// cacheOf is the receipt of a call's cache, nil where there is nothing to say.
+func cacheOf(c *record.Call) *CacheReceipt {
+	saved, ok := usage.Saved(c.Lines)
+	if !ok && c.Lost.Why == "" {
+		return nil
+	}
+	if !ok {
+		saved = 0
+	}
+	out := &CacheReceipt{Read: c.Usage.CacheRead.N, Written: c.Usage.Written().N, Saved: saved}
+	if l := &c.Lost; l.Why != "" {
+		out.Lost = &CacheLost{Tokens: l.Tokens, Cost: l.Cost, Because: l.Why}
+		switch l.Why {
+		case record.LostPrefix:
+			out.Lost.Message = &l.Message
+		case record.LostEndpoint:
+			out.Lost.Endpoint = &l.From
+		}
+	}
 	return out
 }
 
@@ -200,6 +241,7 @@ var meanings = map[string]string{
 	routing.ReasonFailing:    "Rubles per 1000 prompt and 1000 completion tokens together; it is failing and comes after those that are not.",
 	routing.ReasonPriority:   "Median tokens per second; the request asks for this tier.",
 	routing.ReasonSticky:     "Rubles per 1000 prompt and 1000 completion tokens together; it served this conversation before and has it in its cache.",
+	routing.ReasonCache:      "Rubles that this call and those expected after it cost here, with what caches save; the lowest first.",
 	routing.ReasonCoolDown:   "Rubles per 1000 prompt and 1000 completion tokens together; it failed several times in a row and comes after the others.",
 	routing.ReasonOwn:        "It is called with an own key, whose order decides its place.",
 	routing.ReasonEjected:    "Rubles per 1000 prompt and 1000 completion tokens together; it gets no calls at present and comes last.",

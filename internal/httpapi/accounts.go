@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -195,23 +194,11 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 // appendCacheDiscount writes what the prompt's cached tokens cost less than the others, below zero when writing them to the cache cost
 // more than reading brought; null where the prices do not say.
 func appendCacheDiscount(o *object, lines []usage.Line) {
-	prompt := slices.IndexFunc(lines, func(l usage.Line) bool { return l.Kind == usage.KindPrompt })
-	var full, paid money.Sum
-	found := false
-	for _, l := range lines {
-		if prompt >= 0 && l.Kind.Cached() {
-			found = true
-			full.PerThousand(l.Quantity, lines[prompt].Price)
-			paid.PerThousand(l.Quantity, l.Price)
-		}
-	}
-	a, err := full.Ceil()
-	b, err2 := paid.Ceil()
-	if !found || err != nil || err2 != nil {
-		o.null("cache_discount")
+	if saved, ok := usage.Saved(lines); ok {
+		o.amount("cache_discount", saved)
 		return
 	}
-	o.amount("cache_discount", a-b)
+	o.null("cache_discount")
 }
 
 // providerName is the display name of a provider: as it was for the one that served, as it is now for the others, and the id of one

@@ -3,6 +3,8 @@ package wire
 import (
 	"strconv"
 
+	"weir/internal/rawjson"
+	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/usage"
 )
@@ -18,7 +20,7 @@ func Tier(upstream string) string {
 	return ""
 }
 
-// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles. upstream_inference_cost is
+// AppendCost appends the members cost, currency, is_byok, cost_details and, where there is something to say, cache_details of a usage object: exact rubles. upstream_inference_cost is
 // null, because the provider's own figure is in dollars; the record of the call has it.
 func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = append(b, `"cost":`...)
@@ -32,6 +34,32 @@ func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = completion.Append(b)
 	b = receipt.PromptCost.Append(append(b, `,"upstream_inference_input_cost":`...)) // the names of the responses style
 	b = completion.Append(append(b, `,"upstream_inference_output_cost":`...))
+	return appendCache(append(b, '}'), receipt)
+}
+
+// appendCache appends the member cache_details: what the provider's cache has saved, and what was lost of it and why. Answers without either have none.
+func appendCache(b []byte, r *relay.Receipt) []byte {
+	if r.Cached == nil && r.Lost.Why == "" {
+		return b
+	}
+	b = append(b, `,"cache_details":{"saved":`...)
+	if r.Cached != nil {
+		b = r.Cached.Append(b)
+	} else {
+		b = append(b, '0')
+	}
+	if l := &r.Lost; l.Why != "" {
+		b = strconv.AppendInt(append(b, `,"lost":{"tokens":`...), l.Tokens, 10)
+		b = l.Cost.Append(append(b, `,"cost":`...))
+		b = append(append(append(b, `,"because":"`...), l.Why...), '"')
+		switch l.Why {
+		case record.LostPrefix:
+			b = strconv.AppendInt(append(b, `,"message":`...), l.Message, 10)
+		case record.LostEndpoint:
+			b = rawjson.AppendText(append(b, `,"endpoint":`...), l.From)
+		}
+		b = append(b, '}')
+	}
 	return append(b, '}')
 }
 

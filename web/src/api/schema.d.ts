@@ -5177,6 +5177,26 @@ export interface components {
             provider?: string;
             user?: string;
         };
+        /** @description What the provider's cache of prompts did for this answer; only where something was read, written or lost */
+        CacheDetails: {
+            /** @description Rubles by which the charge would be higher without the cache; below zero where writing cost more than reading brought */
+            saved: number;
+            /** @description What was not read although the call before it in the conversation had sent the same */
+            lost?: {
+                tokens: number;
+                /** @description Rubles that reading would have been cheaper */
+                cost: number;
+                /**
+                 * @description endpoint_changed: another endpoint answered. prefix_changed: an earlier message, the instructions or the tools differ. expired: a pause longer than providers keep a prompt. not_kept: none of these
+                 * @enum {string}
+                 */
+                because: "endpoint_changed" | "prefix_changed" | "expired" | "not_kept";
+                /** @description Of prefix_changed: number of the first message that differs; 0: the tools, or instructions before the messages */
+                message?: number;
+                /** @description Of endpoint_changed: the endpoint that answered before */
+                endpoint?: string;
+            };
+        };
         TranscriptionUsage: {
             /** @enum {unknown} */
             type: "tokens" | "duration";
@@ -5596,6 +5616,7 @@ export interface components {
             currency?: "RUB";
             is_byok?: boolean;
             cost_details?: Record<string, never>;
+            cache_details?: components["schemas"]["CacheDetails"];
         };
         GeminiEmbedRequest: {
             /** @description The model of the address */
@@ -6476,6 +6497,7 @@ export interface components {
             } & {
                 [key: string]: unknown;
             };
+            cache_details?: components["schemas"]["CacheDetails"];
             prompt_tokens_details?: {
                 cached_tokens: number;
                 cache_write_tokens?: number;
@@ -6785,6 +6807,7 @@ export interface components {
             cost: number;
             /** @constant */
             currency: "RUB";
+            cache_details?: components["schemas"]["CacheDetails"];
         } & {
             [key: string]: unknown;
         };
@@ -7268,6 +7291,8 @@ export interface components {
                     counts: components["schemas"]["Counts"];
                     /** @description Sum of the lines before it is rounded up to total_cost */
                     exact: components["schemas"]["Decimal"];
+                    /** @description What the provider's cache of prompts did; null: nothing was read, written or lost */
+                    cache?: components["schemas"]["CacheReceipt"] | null;
                     price: components["schemas"]["PriceBasis"];
                 };
                 provider_responses: {
@@ -8701,6 +8726,27 @@ export interface components {
             kpp?: string | null;
             address?: string | null;
         };
+        /** @description What a call did not read from a cache although the call before it in the conversation had sent the same. */
+        CacheLost: {
+            tokens: number;
+            /** @description Rubles that reading would have been cheaper */
+            cost: components["schemas"]["Decimal"];
+            /** @enum {string} */
+            because: "endpoint_changed" | "prefix_changed" | "expired" | "not_kept";
+            /** @description Of prefix_changed: number of the first message that differs, from 1; 0: the tools, or instructions before the messages */
+            message: number | null;
+            /** @description Of endpoint_changed: the one that served the conversation before */
+            endpoint: string | null;
+        };
+        /** @description What the provider's cache of prompts did for a call. */
+        CacheReceipt: {
+            read_tokens: number;
+            written_tokens: number;
+            /** @description Rubles that the charge would be higher without the cache; below zero where writing cost more than reading brought */
+            saved: components["schemas"]["Decimal"];
+            /** @description Null: the call read what the call before it in the conversation had sent */
+            lost: components["schemas"]["CacheLost"] | null;
+        };
         /** @description One request of an operation. */
         Call: {
             id: string;
@@ -8883,6 +8929,8 @@ export interface components {
             parts: components["schemas"]["CostLine"][];
             counts: components["schemas"]["Counts"];
             exact: components["schemas"]["Decimal"];
+            /** @description Null: nothing was read from the provider's cache of prompts, written to it or lost of it */
+            cache: components["schemas"]["CacheReceipt"] | null;
             /** @enum {string} */
             source: "reported" | "estimated" | "capped" | "low";
             /** @description The cost that the provider reported, in dollars, unchanged */
@@ -10444,7 +10492,7 @@ export interface components {
              * @description Model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
              * @enum {string}
              */
-            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending";
+            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending" | "cache_rate_fell";
             /** @description Hash of the key, slug of the model; null for the wallet */
             ref: string | null;
             name: string | null;
@@ -10458,6 +10506,7 @@ export interface components {
             spent?: components["schemas"]["Decimal"];
             /** @description Median of the spending of days */
             usual?: components["schemas"]["Decimal"];
+            /** @description Of a limit that is used; of the day's prompts that were read from caches */
             percent?: number;
             /** @description When the limit begins anew; null: never */
             resets?: string | null;

@@ -115,6 +115,7 @@ const messages = {
   by_failing: 'price, failing now',
   'by_tier:priority': 'priority tier',
   by_sticky: 'has it in its cache',
+  by_cache: 'price of the rest, with its cache',
   'by_cool-down': 'price, after failures',
   by_ejected: 'price, last',
   saysTried: 'Attempt {place}: {provider}, {outcome}.',

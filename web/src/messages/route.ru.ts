@@ -116,6 +116,7 @@ export default {
   by_failing: 'цене, сейчас сбоит',
   'by_tier:priority': 'классу обслуживания',
   by_sticky: 'кэшу этого разговора',
+  by_cache: 'цене остатка разговора с кэшем',
   'by_cool-down': 'цене, после отказов',
   by_ejected: 'цене, последним',
   saysTried: 'Попытка {place}: {provider}, {outcome}.',

@@ -142,6 +142,7 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
           }
         >
           <CostTable parts={u.parts} cost={c.cost} settled={!isPending(c)} caption={t('cost')} />
+          {u.cache && <CacheReceipt cache={u.cache} names={names} />}
           {held && cost && held.digits > 0n && (
             <div className="pt-3">
               <Level
@@ -232,5 +233,49 @@ export function Facts({ rows }: { rows: readonly (readonly [string, ReactNode])[
           ),
       )}
     </dl>
+  )
+}
+
+/** What the provider's cache of prompts saved, and what was lost of it and why. */
+function CacheReceipt({
+  cache,
+  names,
+}: {
+  cache: NonNullable<Call['usage']['cache']>
+  names: (provider: string) => string
+}) {
+  const t = useT('calls')
+  const lost = cache.lost
+  const exact = (v: string) => money(v.replace('-', ''), { exact: true })
+  const reason = () => {
+    switch (lost?.because) {
+      case 'endpoint_changed':
+        return t('lost_endpoint', { provider: names(lost.endpoint?.split('/')[0] ?? '') })
+      case 'prefix_changed':
+        return lost.message ? t('lost_message', { n: integer(lost.message) }) : t('lost_instructions')
+      case 'expired':
+        return t('lost_expired')
+      default:
+        return t('lost_not_kept')
+    }
+  }
+  return (
+    <section className="mt-3 border-t border-line pt-3 text-dense" aria-label={t('cache')}>
+      <h3 className="font-medium">{t('cache')}</h3>
+      {(cache.read_tokens > 0 || cache.written_tokens > 0) && (
+        <p>
+          {t(cache.saved.startsWith('-') ? 'cacheDearer' : 'cacheSaved', {
+            amount: exact(cache.saved),
+            read: integer(cache.read_tokens),
+            written: integer(cache.written_tokens),
+          })}
+        </p>
+      )}
+      {lost && (
+        <p>
+          {t('cacheLost', { tokens: integer(lost.tokens), amount: exact(lost.cost) })} {reason()}
+        </p>
+      )}
+    </section>
   )
 }
