@@ -10,8 +10,8 @@ import (
 
 // Notice is something that needs attention.
 type Notice struct {
-	Kind   notify.Kind  `json:"kind" enum:"key_limit,key_limit_reached,key_expiring,key_expired,model_retiring,model_gone,model_down,model_trouble,money_low,money_gone,unusual_spending"` // model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
-	Ref    *string      `json:"ref"`                                                                                                                                                       // hash of the key, slug of the model; null for the wallet
+	Kind   notify.Kind  `json:"kind" enum:"key_limit,key_limit_reached,key_expiring,key_expired,model_retiring,model_gone,model_down,model_trouble,money_low,money_gone,unusual_spending,cache_rate_fell"` // model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+	Ref    *string      `json:"ref"`                                                                                                                                                                       // hash of the key, slug of the model; null for the wallet
 	Name   *string      `json:"name"`
 	Detail NoticeDetail `json:"detail"`
 }
@@ -22,10 +22,10 @@ type NoticeDetail struct {
 	Available *money.Nano              `json:"available,omitempty"`
 	Amount    *money.Nano              `json:"amount,omitempty"`
 	Spent     *money.Nano              `json:"spent,omitempty"`
-	Usual     *money.Nano              `json:"usual,omitempty"` // median of the spending of days
-	Percent   *int64                   `json:"percent,omitempty"`
-	Resets    operation.As[*string]    `json:"resets,omitzero"` // when the limit begins anew; null: never
-	Days      operation.As[*int]       `json:"days,omitzero"`   // that the money lasts; null where that is not known
+	Usual     *money.Nano              `json:"usual,omitempty"`   // median of the spending of days
+	Percent   *int64                   `json:"percent,omitempty"` // of a limit that is used; of the day's prompts that were read from caches
+	Resets    operation.As[*string]    `json:"resets,omitzero"`   // when the limit begins anew; null: never
+	Days      operation.As[*int]       `json:"days,omitzero"`     // that the money lasts; null where that is not known
 	At        operation.As[*time.Time] `json:"at,omitzero"`
 }
 
@@ -59,6 +59,8 @@ func noticeOf(f *notify.Fact) Notice {
 		d.Limit, d.Spent, d.Percent, d.Resets = &f.Amount, &f.Spent, &f.Percent, given(OrNull(f.Reset))
 	case notify.UnusualSpending:
 		d.Spent, d.Usual, d.At = &f.Amount, &f.Usual, given(Moment(f.At))
+	case notify.CacheRateFell:
+		d.Percent, d.At = &f.Percent, given(Moment(f.At))
 	case notify.PaymentReceived, notify.PaymentRefunded, notify.TopUpFailed:
 		d.Amount, d.At = &f.Amount, given(Moment(f.At))
 	case notify.KeyExpiring, notify.KeyExpired, notify.ModelGone, notify.ModelRetires:

@@ -45,6 +45,7 @@ var notices = []struct {
 	{"payment_refunded", []notify.Fact{{Kind: notify.PaymentRefunded, Ref: "ref_3dQh4uXc9Rk2mTzB1nV8pLwY", Amount: 99*rub + rub/2, At: noon}}},
 	{"top_up_failed", []notify.Fact{{Kind: notify.TopUpFailed, Ref: "pay_3dQh4uXc9Rk2mTzB1nV8pLwY", Amount: 500 * rub, At: noon}}},
 	{"unusual_spending", []notify.Fact{{Kind: notify.UnusualSpending, Amount: 1250 * rub, Usual: 80 * rub, At: noon}}},
+	{"cache_rate_fell", []notify.Fact{{Kind: notify.CacheRateFell, Percent: 12, At: noon}}},
 	{"test", nil},
 }
 

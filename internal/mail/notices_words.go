@@ -75,6 +75,8 @@ func englishFact(f *notify.Fact) (title, text string) {
 		return "Automatic top-up of " + sum + " failed", "The payment " + plain(f.Ref) + " was refused on " + t.moment(f.At) + ". Nothing was charged. Top up yourself, and check the payment method."
 	case notify.UnusualSpending:
 		return sum + " in a day, usually about " + rubles(f.Usual, "."), "On " + t.date(f.At) + " far more was spent than usual. If that was not you, disable the key that spends."
+	case notify.CacheRateFell:
+		return "Only " + strconv.FormatInt(f.Percent, 10) + "% of prompts read from caches", "On " + t.date(f.At) + " less than half as much of your prompts was read from providers' caches as usual, and the rest cost the full price. The record of each call says why it read less: an earlier message that has changed, another endpoint, or a long pause."
 	}
 	return t.testText, ""
 }
@@ -124,6 +126,8 @@ func russianFact(f *notify.Fact) (title, text string) {
 		return "Автопополнение на " + sum + " не прошло", "Платёж " + plain(f.Ref) + " отклонён " + t.moment(f.At) + ". Ничего не списано. Пополните кошелёк сами и проверьте способ оплаты."
 	case notify.UnusualSpending:
 		return sum + " за день, обычно около " + rubles(f.Usual, ","), "За " + t.date(f.At) + " потрачено намного больше обычного. Если это были не вы, отключите ключ, который тратит."
+	case notify.CacheRateFell:
+		return "Из кэша прочитано только " + strconv.FormatInt(f.Percent, 10) + "\u202f% промптов", "За " + t.date(f.At) + " из кэша провайдеров прочитано меньше половины обычной доли промптов, а остальное оплачено по полной цене. Причина видна в записи каждого вызова: изменилось прежнее сообщение, ответила другая точка или пауза была долгой."
 	}
 	return t.testText, ""
 }

@@ -43,6 +43,10 @@ func States(s *Seen) (all []Fact) {
 		day := v.Days[len(v.Days)-1].Day
 		all = append(all, Fact{Kind: UnusualSpending, At: day, Amount: today, Usual: usual, Episode: day.Format(time.DateOnly)})
 	}
+	if percent, fell := CacheFell(v.Days); fell {
+		day := v.Days[len(v.Days)-1].Day
+		all = append(all, Fact{Kind: CacheRateFell, At: day, Percent: percent, Episode: day.Format(time.DateOnly)})
+	}
 	today := report.Day.Floor(s.Now)
 	if n := len(v.Days); n > 0 { // where the account is
 		today = v.Days[n-1].Day

@@ -64,11 +64,12 @@ const (
 	PaymentRefunded Kind = "payment_refunded"
 	TopUpFailed     Kind = "top_up_failed"
 	UnusualSpending Kind = "unusual_spending"
+	CacheRateFell   Kind = "cache_rate_fell"
 	TestNotice      Kind = "test" // what the page's button sends
 )
 
 // Kinds lists all that a check finds.
-var Kinds = []Kind{MoneyGone, MoneyLow, KeyNear, KeyReached, KeyExpiring, KeyExpired, ModelGone, ModelRetires, PaymentReceived, PaymentRefunded, TopUpFailed, UnusualSpending}
+var Kinds = []Kind{MoneyGone, MoneyLow, KeyNear, KeyReached, KeyExpiring, KeyExpired, ModelGone, ModelRetires, PaymentReceived, PaymentRefunded, TopUpFailed, UnusualSpending, CacheRateFell}
 
 // Cause is the cause that a kind belongs to, "" of a test.
 func (k Kind) Cause() Cause {
@@ -83,7 +84,7 @@ func (k Kind) Cause() Cause {
 		return ModelRetiring
 	case PaymentReceived, PaymentRefunded, TopUpFailed:
 		return Payment
-	case UnusualSpending:
+	case UnusualSpending, CacheRateFell:
 		return Spending
 	}
 	return ""
@@ -98,7 +99,7 @@ type Fact struct {
 	Amount  money.Nano // available; the limit; the payment; the day's spending
 	Spent   money.Nano // of a limit
 	Usual   money.Nano // spending of a day
-	Percent int64      // of a limit
+	Percent int64      // of a limit; of a day's prompts that caches were read for
 	Days    int        // that the money lasts, -1 unknown
 	Reset   string     // of a limit, as apikey.Reset; the reason of a failed top-up
 	Episode string     // distinguishes one occasion from the next: two facts with the same kind, reference and episode are one
@@ -110,7 +111,7 @@ func (f *Fact) ID() string {
 }
 
 // Happened reports whether a fact is an event, which stays true, and not a state, which may end and come again.
-func (f *Fact) Happened() bool { return f.Kind.Cause() == Payment || f.Kind == UnusualSpending }
+func (f *Fact) Happened() bool { return f.Kind.Cause() == Payment || f.Kind.Cause() == Spending }
 
 // Choices are the switches of an account, and what they are without a choice.
 type Choices map[Cause]map[Channel]bool

@@ -33,6 +33,8 @@ type DayShares struct {
 	Calls  int64
 	Cost   money.Nano
 	Shares []Share
+
+	Prompt, CacheRead int64 // tokens: of all prompts, and of them those read from providers' caches
 }
 
 // Overview is the account at a glance.
@@ -162,6 +164,8 @@ func (o *Overview) spending(rows []Row, first, today, month time.Time) {
 		for _, s := range days[day] {
 			d.Calls += s.Calls
 			d.Cost += s.Cost
+			d.Prompt += s.Prompt
+			d.CacheRead += s.CacheRead
 		}
 		rest := d.Cost
 		for _, m := range named {

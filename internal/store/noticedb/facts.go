@@ -221,6 +221,6 @@ func await(t *sqldb.Tx, account string, cause notify.Cause, now time.Time) error
 // SweepFacts is notify.FactStore.SweepFacts.
 func (s *Notices) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	changed, err := s.db.Exec(ctx, `DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
-		WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
+		WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending', 'cache_rate_fell') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
 	return int(changed), err
 }

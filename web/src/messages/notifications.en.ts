@@ -19,7 +19,7 @@ const messages = {
   payment: 'Payments',
   payment_help: 'Received, refunded, an automatic top-up that failed.',
   unusual_spending: 'Unusual spending',
-  unusual_spending_help: 'A day that costs at least three times the usual.',
+  unusual_spending_help: 'A day that costs at least three times the usual, or on which caches are read half as much.',
   how: 'How it works, and what each webhook has',
   saved: 'Saved.',
   threshold: 'A balance is low below',

@@ -55,6 +55,7 @@ export default {
   notice_model_trouble_text: 'Weir отправляет вызовы другим.',
   notice_money_low: 'Кошелёк почти пуст',
   notice_money_gone: 'Кошелёк пуст',
+  notice_cache_rate_fell: 'Сегодня из кэша прочитано только {percent} промптов, меньше половины обычного',
   notice_unusual_spending: 'Сегодня потрачено намного больше обычного',
   notice_unusual_spending_text: 'Пока {spent}, обычно около {usual} в день.',
   notice_money_text: 'Без денег вызовы получают 402. Пополняет оператор: weir topup ИМЯ 100',

@@ -153,7 +153,7 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
     n.kind === 'model_down' ||
     n.kind === 'key_expired'
   const action =
-    n.kind === 'unusual_spending' ? (
+    n.kind === 'unusual_spending' || n.kind === 'cache_rate_fell' ? (
       <Link to="/activity">{t('toActivity')}</Link>
     ) : n.kind.startsWith('key') ? (
       <Link to="/keys">{t('toKeys')}</Link>
