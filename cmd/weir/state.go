@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	"weir/internal/account"
 	"weir/internal/app"
 	"weir/internal/operation"
 	"weir/internal/resource"
@@ -27,11 +29,15 @@ const managementKey = "WEIR_MANAGEMENT_KEY"
 // gatewayAt says which gateway is meant: that of the configuration, or one far away.
 type gatewayAt struct {
 	location
-	URL string `name:"url" help:"Address of another gateway's API for operators, asked with the management key in WEIR_MANAGEMENT_KEY; without it, the database of the configuration." placeholder:"URL"`
+	User string `help:"Name or id of the user whose presets are meant; with --url they are those of the key's user." placeholder:"USER"`
+	URL  string `name:"url" help:"Address of another gateway's API for operators, asked with the management key in WEIR_MANAGEMENT_KEY; without it, the database of the configuration." placeholder:"URL"`
 }
 
 func (g *gatewayAt) open(ctx context.Context, create bool) (gateway resource.Gateway, done func(), err error) {
 	if g.URL != "" {
+		if g.User != "" {
+			return nil, nil, errors.New("with --url presets are those of the key's user: leave --user out")
+		}
 		key := os.Getenv(managementKey)
 		if key == "" {
 			return nil, nil, errors.New("--url needs the management key of an administrator in " + managementKey)
@@ -43,15 +49,27 @@ func (g *gatewayAt) open(ctx context.Context, create bool) (gateway resource.Gat
 	if err != nil {
 		return nil, nil, err
 	}
-	return app.LocalState(o, e, operator), o.Close, nil
+	var user account.User
+	if g.User != "" {
+		if user, err = o.UserNamed(ctx, g.User); err != nil {
+			o.Close()
+			return nil, nil, err
+		}
+	}
+	return app.LocalState(o, e, user.ID, operator), o.Close, nil
 }
 
 type stateExportCmd struct {
 	gatewayAt
-	To string `arg:"" help:"Folder for one file of each kind, or - for standard output. What the files there say of secrets stays." placeholder:"DIR"`
+	Only []string `help:"Kinds that are written; without it all, presets with --user or --url." placeholder:"KIND"`
+	To   string   `arg:"" help:"Folder for one file of each kind, or - for standard output. What the files there say of secrets stays." placeholder:"DIR"`
 }
 
 func (c *stateExportCmd) Run(ctx context.Context) error {
+	kinds, err := c.kinds()
+	if err != nil {
+		return err
+	}
 	gateway, done, err := c.open(ctx, false)
 	if err != nil {
 		return err
@@ -61,7 +79,7 @@ func (c *stateExportCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, k := range app.StateKinds() {
+	for _, k := range kinds {
 		listing, err := gateway.List(ctx, &k)
 		if err != nil {
 			return err
@@ -83,6 +101,26 @@ func (c *stateExportCmd) Run(ctx context.Context) error {
 		fmt.Println(name)
 	}
 	return nil
+}
+
+// kinds are those that are written.
+func (c *stateExportCmd) kinds() ([]resource.Kind, error) {
+	all := app.StateKinds()
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	for _, name := range c.Only {
+		if !slices.Contains(names, name) {
+			return nil, fmt.Errorf("%q is no kind of resources; there are %s", name, strings.Join(names, ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(k resource.Kind) bool {
+		if len(c.Only) > 0 {
+			return !slices.Contains(c.Only, k.Name)
+		}
+		return k.Lists != "" && c.User == "" && c.URL == ""
+	}), nil
 }
 
 // references are what the files that are there say of secrets.

@@ -98,7 +98,9 @@ type PresetInput struct {
 
 // PresetChange is the whole of a preset as it is to be.
 type PresetChange struct {
-	Of          string `json:"-" path:"name" example:"email-writer"` // name of the preset
+	Of          string `json:"-" path:"name" example:"email-writer"`      // name of the preset
+	Version     int64  `json:"-" query:"version" most:"9007199254740991"` // only if it has this version: somebody else's change meanwhile is answered with 409
+	New         bool   `json:"-" query:"new"`                             // only if it is not there yet
 	Description string `json:"description,omitempty" null:"none" maxLength:"200"`
 	FromVersion *int64 `json:"from_version,omitempty" minimum:"1"` // the version that was changed. If it is not the current one, the answer is 409
 	PresetContentInput
@@ -121,6 +123,11 @@ type PresetContentInput struct {
 
 type presetName struct {
 	Name string `json:"-" path:"name" example:"email-writer"` // name of the preset
+}
+
+type presetGone struct {
+	Name    string `json:"-" path:"name" example:"email-writer"`      // name of the preset
+	Version int64  `json:"-" query:"version" most:"9007199254740991"` // only if it has this version: somebody else's change meanwhile is answered with 409
 }
 
 // PresetVersionHead is a version of a preset.
@@ -159,7 +166,7 @@ type PresetRestore struct {
 }
 
 func presets(d Deps) []operation.Operation {
-	return slices.Concat([]operation.Operation{
+	return slices.Concat(stateOperations(d), []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/presets", ID: "listPresets", Org: operation.Workers, Access: operation.Management, Tag: "presets",
 			Summary: "The presets of the account, by name", Answer: "All presets; there are at most 100",
@@ -181,7 +188,8 @@ func presets(d Deps) []operation.Operation {
 			Example: `{"name": "email-writer", "description": "Polite answers", "model": "sim/chat", "system_prompt": "You write short, polite e-mails.", ` +
 				`"parameters": {"temperature": 0.3, "max_tokens": 400}, "provider": {"sort": "price"}}`,
 		}, func(ctx context.Context, c *operation.Call, in *PresetInput) (operation.Data[Preset], error) {
-			return savePreset(ctx, d, c, preset.Save{Name: in.Name, Description: in.Description, New: true})
+			made, err := savePreset(ctx, d, c, preset.Save{Name: in.Name, Description: in.Description, New: true})
+			return operation.Data[Preset]{Data: made.Data}, err
 		}),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/presets/{name}", ID: "getPreset", Org: operation.Workers, Access: operation.Management, Tag: "presets",
@@ -195,12 +203,12 @@ func presets(d Deps) []operation.Operation {
 		}),
 		operation.Of(operation.Operation{
 			Method: "PUT", Path: "/api/presets/{name}", ID: "savePreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Tag: "presets",
-			Body: presetBody, Form: presetForm, Summary: "Save a preset as its next version", Answer: "The preset with its new version",
-			Description: "The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.",
+			Body: presetBody, Form: presetForm, Summary: "Make a preset what the body says, whether or not it is there", Answer: "The preset, and whether anything changed",
+			Description: "The body is the whole preset: what is missing, it does not have any more. It becomes the next version. Sent again, it changes nothing.",
 			Example: `{"description": "Polite answers", "model": "sim/chat", "system_prompt": "You write short, polite e-mails.", ` +
 				`"parameters": {"temperature": 0.2, "max_tokens": 400}}`,
-		}, func(ctx context.Context, c *operation.Call, in *PresetChange) (out operation.Data[Preset], err error) {
-			s := preset.Save{Name: in.Of, Description: in.Description}
+		}, func(ctx context.Context, c *operation.Call, in *PresetChange) (out Put[Preset], err error) {
+			s := preset.Save{Name: in.Of, Description: in.Description, New: in.New, From: in.Version}
 			if in.FromVersion != nil {
 				if s.From = *in.FromVersion; s.From < 1 {
 					return out, fault.Field("accountapi.savePreset", "from_version", "from_version must be the number of the version that was changed.").Coded("from_version")
@@ -211,8 +219,8 @@ func presets(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/presets/{name}", ID: "deletePreset", Org: operation.Leaders, Access: operation.Management, Fresh: true, Tag: "presets",
 			Summary: "Delete a preset with all its versions", Answer: "It is deleted",
-		}, func(ctx context.Context, c *operation.Call, in *presetName) (operation.Deleted, error) {
-			return operation.Deleted{}, d.Presets.Delete(ctx, c.User, in.Name, c.Actor)
+		}, func(ctx context.Context, c *operation.Call, in *presetGone) (operation.Deleted, error) {
+			return operation.Deleted{}, d.Presets.Delete(ctx, c.User, in.Name, in.Version, c.Actor)
 		}),
 	}, presetVersions(d))
 }
@@ -272,7 +280,7 @@ func modelAtHead(head string) *string {
 }
 
 // savePreset saves what a body says beside the name and what is said of the preset.
-func savePreset(ctx context.Context, d Deps, c *operation.Call, s preset.Save) (out operation.Data[Preset], err error) {
+func savePreset(ctx context.Context, d Deps, c *operation.Call, s preset.Save) (out Put[Preset], err error) {
 	content := rawjson.Writer{B: make([]byte, 0, len(c.Content))}
 	content.Object()
 	for m := rawjson.MembersOf(c.Content); m.Next(); {
@@ -288,21 +296,22 @@ func savePreset(ctx context.Context, d Deps, c *operation.Call, s preset.Save) (
 		return out, err
 	}
 	s.User, s.Content = c.User, checked.Text()
-	p, err := d.Presets.Save(ctx, s, c.Actor)
+	is, was, err := d.Presets.Put(ctx, s, c.Actor)
 	if err != nil {
 		return out, err
 	}
-	return presetOf(ctx, d, c, &p)
+	shown, err := presetOf(ctx, d, c, &is)
+	return Put[Preset]{Result: string(presetOutcome(&is, &was)), Data: shown.Data}, err
 }
 
-// checkPreset reads the content of a preset and has the chat style check it, in a request with nothing else.
+// checkPreset reads the content of a preset and has the chat style check it, in a request with nothing else. Without a catalog, models may be any.
 func checkPreset(content []byte, c *catalog.Snapshot) (*wire.Preset, error) {
 	p, err := wire.ReadPreset(content)
 	if err != nil {
 		return nil, err
 	}
 	for i, slug := range slices.Concat([]string{p.Model}, p.Models) {
-		if slug == "" {
+		if slug == "" || c == nil {
 			continue
 		}
 		if _, _, ok := c.Resolve(slug); !ok {
@@ -325,7 +334,7 @@ func checkPreset(content []byte, c *catalog.Snapshot) (*wire.Preset, error) {
 	return p, nil
 }
 
-// PresetChecker checks contents of presets against a catalog.
+// PresetChecker checks contents of presets against a catalog; without one, their models may be any.
 func PresetChecker(c *catalog.Snapshot) func(content []byte) (string, error) {
 	return func(content []byte) (string, error) {
 		if err := rawjson.Check(content, presetForm); err != nil {

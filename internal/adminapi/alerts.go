@@ -265,7 +265,7 @@ func result(changed, there bool) string {
 	return "created"
 }
 
-func (o alertOperations) putRule(ctx context.Context, c *operation.Call, in *alertRulePut) (out Put[AlertRule], err error) {
+func (o alertOperations) putRule(ctx context.Context, c *operation.Call, in *alertRulePut) (out accountapi.Put[AlertRule], err error) {
 	k, err := alert.ParseKind(in.Kind)
 	if err != nil {
 		return out, err
@@ -286,7 +286,7 @@ func (o alertOperations) putRule(ctx context.Context, c *operation.Call, in *ale
 		return out, err
 	}
 	now, err := o.Rule(ctx, k)
-	return Put[AlertRule]{Result: result(changed, was.Changed), Data: ruleOf(&now)}, err
+	return accountapi.Put[AlertRule]{Result: result(changed, was.Changed), Data: ruleOf(&now)}, err
 }
 
 func (o alertOperations) resetRule(ctx context.Context, c *operation.Call, in *alertKind) (operation.Deleted, error) {
@@ -297,7 +297,7 @@ func (o alertOperations) resetRule(ctx context.Context, c *operation.Call, in *a
 	return operation.Deleted{}, o.ResetRule(ctx, k, goneCondition(&in.Gone), c.Actor)
 }
 
-func (o alertOperations) putChannel(ctx context.Context, c *operation.Call, in *alertChannelPut) (out Put[AlertChannel], err error) {
+func (o alertOperations) putChannel(ctx context.Context, c *operation.Call, in *alertChannelPut) (out accountapi.Put[AlertChannel], err error) {
 	var secret *string
 	if in.Secret.Given {
 		secret = new("")

@@ -98,7 +98,7 @@ func (o catalogOperations) listAliases(ctx context.Context, _ *operation.Call, _
 	return out, nil
 }
 
-func (o catalogOperations) putAlias(ctx context.Context, c *operation.Call, in *aliasPut) (out Put[Alias], err error) {
+func (o catalogOperations) putAlias(ctx context.Context, c *operation.Call, in *aliasPut) (out accountapi.Put[Alias], err error) {
 	b, done, err := o.Put(ctx, edit.Put{Kind: edit.Alias, ID: in.ID, Set: edit.Spec{"model": in.Model}, Condition: in.condition()}, c.Actor)
 	if err != nil {
 		return out, err
@@ -156,7 +156,7 @@ func (o catalogOperations) orderOf(ctx context.Context, b *edit.Built, model str
 	return out, err
 }
 
-func (o catalogOperations) putOrder(ctx context.Context, c *operation.Call, in *orderPut) (out Put[ModelOrder], err error) {
+func (o catalogOperations) putOrder(ctx context.Context, c *operation.Call, in *orderPut) (out accountapi.Put[ModelOrder], err error) {
 	var list []edit.Preference
 	for _, p := range in.Endpoints {
 		list = append(list, edit.Preference{Endpoint: p.ID, Place: p.Place, Weight: p.Weight})

@@ -3,6 +3,7 @@ package adminapi
 import (
 	"context"
 
+	"weir/internal/accountapi"
 	"weir/internal/catalog/edit"
 	"weir/internal/operation"
 	"weir/internal/rate"
@@ -27,12 +28,6 @@ type Gone struct {
 
 func (g *Gone) condition() edit.Condition {
 	return edit.Condition{Version: g.Version, Dry: g.DryRun}
-}
-
-// Put is something as it is after it was put.
-type Put[T any] struct {
-	Result string `json:"result" enum:"created,changed,unchanged"` // unchanged: it was so already, and nothing is in the history
-	Data   T      `json:"data"`
 }
 
 type (
@@ -63,25 +58,25 @@ func (o catalogOperations) put(ctx context.Context, c *operation.Call, k edit.Ki
 	return b, string(done), err
 }
 
-func (o catalogOperations) putProvider(ctx context.Context, c *operation.Call, in *providerPut) (out Put[AdminProvider], err error) {
+func (o catalogOperations) putProvider(ctx context.Context, c *operation.Call, in *providerPut) (out accountapi.Put[AdminProvider], err error) {
 	b, done, err := o.put(ctx, c, edit.Provider, in.ID, in.Row, &in.Only)
 	if err != nil {
 		return out, err
 	}
 	p, err := o.provider(b, in.ID)
-	return Put[AdminProvider]{Result: done, Data: p.Data}, err
+	return accountapi.Put[AdminProvider]{Result: done, Data: p.Data}, err
 }
 
-func (o catalogOperations) putEndpoint(ctx context.Context, c *operation.Call, in *endpointPut) (out Put[AdminEndpoint], err error) {
+func (o catalogOperations) putEndpoint(ctx context.Context, c *operation.Call, in *endpointPut) (out accountapi.Put[AdminEndpoint], err error) {
 	b, done, err := o.put(ctx, c, edit.Endpoint, in.ID, in.Row, &in.Only)
 	if err != nil {
 		return out, err
 	}
 	e, err := o.endpoint(ctx, b, in.ID)
-	return Put[AdminEndpoint]{Result: done, Data: e.Data}, err
+	return accountapi.Put[AdminEndpoint]{Result: done, Data: e.Data}, err
 }
 
-func (o catalogOperations) putRate(ctx context.Context, c *operation.Call, in *ratePut) (out Put[RateInForce], err error) {
+func (o catalogOperations) putRate(ctx context.Context, c *operation.Call, in *ratePut) (out accountapi.Put[RateInForce], err error) {
 	done, err := o.PutRate(ctx, rate.Record{Source: rate.Manual, RubPerUSD: string(in.Rate), Margin: string(in.Margin)}, in.condition(), c.Actor)
 	if err != nil {
 		return out, err
@@ -90,7 +85,7 @@ func (o catalogOperations) putRate(ctx context.Context, c *operation.Call, in *r
 	if err != nil {
 		return out, err
 	}
-	return Put[RateInForce]{Result: string(done), Data: rateInForceOf(&b.Rate)}, nil
+	return accountapi.Put[RateInForce]{Result: string(done), Data: rateInForceOf(&b.Rate)}, nil
 }
 
 func putRoutes(o catalogOperations) []operation.Operation {

@@ -1,7 +1,6 @@
 package adminapi
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -149,24 +148,6 @@ func listRates(ctx context.Context, e Editor) (l resource.Listing, err error) {
 	return l, nil
 }
 
-// StateItem is something that operators set.
-type StateItem struct {
-	ID      string            `json:"id"`
-	Version int64             `json:"version"` // of its last change
-	Fields  map[string]string `json:"fields"`  // what the database says, with points in the names of what is nested; never a secret
-	Where   *string           `json:"where"`   // the position in the configuration that owns it, so that it cannot be set
-	HasKey  bool              `json:"has_key"` // it has a secret that the database holds encrypted
-	Last4   *string           `json:"last4"`   // the last characters of that
-	Builtin bool              `json:"builtin"` // without these fields it is as the program has it
-}
-
-// StatePage is a page of a kind of what operators set.
-type StatePage struct {
-	Data  []StateItem `json:"data"`
-	Notes []string    `json:"notes"` // sentences about what is not among them
-	Next  *string     `json:"next"`  // value of after for the next page
-}
-
 type listState struct {
 	Kind  string `json:"-" path:"kind" example:"providers"`
 	After string `json:"-" query:"after"`            // next of the page before
@@ -183,7 +164,7 @@ func stateRoutes(d Deps) []operation.Operation {
 		Method: "GET", Path: "/api/admin/state/{kind}", ID: "listState", Access: operation.Operating, Tag: "administration",
 		Summary: "List what operators have set of a kind", Description: "Kinds: " + strings.Join(kinds, ", ") + ". This is what `weir state` keeps as files; `PUT` of a resource takes it with the nested names of its kind.",
 		Answer: "What the database has, and what the configuration owns, by id",
-	}, func(ctx context.Context, _ *operation.Call, in *listState) (out StatePage, err error) {
+	}, func(ctx context.Context, _ *operation.Call, in *listState) (out accountapi.StatePage, err error) {
 		at := slices.Index(kinds, in.Kind)
 		if at < 0 {
 			return out, fault.Newf(fault.NotFound, "adminapi.listState", "There is no such kind. There are %s.", strings.Join(kinds, ", "))
@@ -192,23 +173,6 @@ func stateRoutes(d Deps) []operation.Operation {
 		if err != nil {
 			return out, err
 		}
-		out = StatePage{Data: []StateItem{}, Notes: append([]string{}, l.Notes...)}
-		rows := cmp.Or(in.Limit, 100)
-		for i := range l.Items {
-			x := &l.Items[i]
-			if x.ID <= in.After {
-				continue
-			}
-			if len(out.Data) == rows {
-				out.Next = &out.Data[rows-1].ID
-				break
-			}
-			fields := x.Fields
-			if fields == nil {
-				fields = resource.Fields{}
-			}
-			out.Data = append(out.Data, StateItem{ID: x.ID, Version: x.Version, Fields: fields, Where: accountapi.OrNull(x.Where), HasKey: x.HasKey, Last4: accountapi.OrNull(x.Last4), Builtin: x.Builtin})
-		}
-		return out, nil
+		return accountapi.StatePageOf(&l, in.After, in.Limit), nil
 	})}
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,18 +11,21 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/accountapi"
 	"weir/internal/adminapi"
 	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
 	"weir/internal/operation"
+	"weir/internal/preset"
 	"weir/internal/rawjson"
 	"weir/internal/resource"
 )
 
 // StateKinds are the kinds of what operators set, each after those that it needs.
 func StateKinds() []resource.Kind {
-	sources := adminapi.Resources(adminapi.Deps{})
+	sources := stateSources(adminapi.Deps{}, nil, "")
 	kinds := make([]resource.Kind, len(sources))
 	for i := range sources {
 		kinds[i] = sources[i].Kind
@@ -29,9 +33,20 @@ func StateKinds() []resource.Kind {
 	return kinds
 }
 
-// LocalState is the gateway whose database an editor works on.
-func LocalState(o *Admin, e *edit.Editor, by audit.Actor) resource.Gateway {
-	return &resource.Local{Sources: adminapi.Resources(adminapi.Deps{Editor: e, Alerts: o.alerts}), By: by}
+// stateSources are what operators set, and then the presets of an account, which name models.
+func stateSources(d adminapi.Deps, presets *preset.Manager, user string) []resource.Source {
+	return append(adminapi.Resources(d), accountapi.PresetState(presets, user, func(ctx context.Context) (*catalog.Snapshot, error) {
+		b, err := d.Editor.Built(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return b.Snapshot, nil
+	}))
+}
+
+// LocalState is the gateway whose database an editor works on, with the presets of an account; "": of none.
+func LocalState(o *Admin, e *edit.Editor, user string, by audit.Actor) resource.Gateway {
+	return &resource.Local{Sources: stateSources(adminapi.Deps{Editor: e, Alerts: o.alerts}, preset.NewManager(o.Store.Pages, time.Now), user), By: by}
 }
 
 // remoteState is a gateway that is asked over its API.
@@ -97,7 +112,7 @@ func (r *remoteState) ask(ctx context.Context, method, path string, query url.Va
 // List lists the resources of a kind.
 func (r *remoteState) List(ctx context.Context, k *resource.Kind) (l resource.Listing, err error) {
 	for after := ""; ; {
-		answer, err := r.ask(ctx, http.MethodGet, "/api/admin/state/"+url.PathEscape(k.Name), url.Values{"limit": {"200"}, "after": {after}}, nil)
+		answer, err := r.ask(ctx, http.MethodGet, cmp.Or(k.Lists, "/api/admin/state/"+url.PathEscape(k.Name)), url.Values{"limit": {"200"}, "after": {after}}, nil)
 		if err != nil {
 			return l, err
 		}

@@ -41,7 +41,11 @@ func ledgerState(t *testing.T) resource.Gateway {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return app.LocalState(o, e, audit.Actor{Name: "test"})
+	u, err := o.Users.Create(t.Context(), "Anna", audit.Actor{Name: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return app.LocalState(o, e, u.ID, audit.Actor{Name: "test"})
 }
 
 // catalogDrawn is some catalog that is valid: providers, and endpoints with prices.
@@ -85,7 +89,43 @@ func catalogDrawn(t *rapid.T) []resource.Set {
 			sets[4].Items = append(sets[4].Items, resource.Wanted{ID: model, Fields: edit.OrderSpec([]edit.Preference{{Endpoint: e.ID, Place: 2, Weight: rapid.Int64Range(0, 3).Draw(t, "weight")}})})
 		}
 	}
-	return sets
+	var served []string // a preset that names another model is refused
+	for _, e := range sets[2].Items {
+		at := slices.IndexFunc(sets[1].Items, func(p resource.Wanted) bool { return p.ID == e.Fields["provider"] })
+		if sets[1].Items[at].Fields["disabled"] != "true" {
+			served = append(served, e.Fields["model"])
+		}
+	}
+	return append(sets, presetsDrawn(t, served))
+}
+
+// presetsDrawn are some presets that are valid, with one of these models or with none.
+func presetsDrawn(t *rapid.T, models []string) resource.Set {
+	set := resource.Set{Kind: *kindNamed("presets")}
+	of := map[string][]string{
+		"description": {"Polite answers", "5", "no", "a: b # c"}, "system_prompt": {"Be short.", "true", "one\ntwo\n\n", " spaces \t\r\n end ", "«Коротко»\u2028 \\n", "0x10"},
+		"parameters.temperature": {"0.3", "0", "1e-1", "1.0"}, "parameters.seed": {"7", "12345678901234567"}, "parameters.stop": {`"1"`, `["null","~",": "]`, `"<<"`},
+		"parameters.reasoning": {`{"effort":"low"}`}, "parameters.response_format": {`{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object","properties":{"b.c":{"type":"string"},"a":{"enum":["yes","1",""]},"y":{"const":null}},"required":[]}}}`},
+		"provider.sort": {`"price"`}, "provider.ignore": {`["a,b","c"]`}, "provider.allow_fallbacks": {"true", "false"},
+		"tools": {`[{"type":"function","function":{"name":"f","description":"{}","parameters":{"type":"object","properties":{"1":{"type":"integer","minimum":-0.5}}}}},{"type":"function","function":{"name":"g"}}]`},
+		"plugins": {`[{"id":"response-healing"}]`},
+	}
+	for _, id := range []string{"tone", "1", "true", "email-writer"} {
+		if !rapid.Bool().Draw(t, "preset "+id) {
+			continue
+		}
+		f := resource.Fields{}
+		for _, name := range slices.Sorted(maps.Keys(of)) {
+			if rapid.Bool().Draw(t, name) {
+				f[name] = rapid.SampledFrom(of[name]).Draw(t, "value of "+name)
+			}
+		}
+		if len(models) > 0 && rapid.Bool().Draw(t, "a model") {
+			f["model"], f["models"] = models[0], `["`+models[len(models)-1]+`"]`
+		}
+		set.Items = append(set.Items, resource.Wanted{ID: id, Fields: f})
+	}
+	return set
 }
 
 // made makes a ledger what sets say, and fails unless there is nothing left to do.

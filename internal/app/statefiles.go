@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"weir/internal/rawjson"
 	"weir/internal/resource"
 )
 
@@ -168,7 +169,7 @@ func (s *StateFiles) item(set *resource.Set, id, file, where string, v *yaml.Nod
 				w.Secret, err = s.secret(name, file, where, v)
 				return err
 			}
-			return flatten(w.Fields, at, name, where, v)
+			return flatten(&set.Kind, w.Fields, at, name, where, v)
 		}); err != nil {
 			return err
 		}
@@ -182,16 +183,22 @@ func (s *StateFiles) item(set *resource.Set, id, file, where string, v *yaml.Nod
 	return nil
 }
 
-// flatten writes a value as fields: names with points, the numbers of a list's objects, and words with commas.
-func flatten(f resource.Fields, at, name, where string, v *yaml.Node) error {
+// flatten writes a value as fields: names with points, the numbers of a list's objects, words with commas, and JSON where the kind has that.
+func flatten(k *resource.Kind, f resource.Fields, at, name, where string, v *yaml.Node) error {
+	if k.JSON != nil && k.JSON(name) && v.Tag != "!!null" {
+		w := rawjson.Writer{}
+		err := writeJSON(&w, at, v)
+		f[name] = string(w.B)
+		return err
+	}
 	switch v.Kind {
 	case yaml.MappingNode:
-		return members(at, v, func(inner, where string, v *yaml.Node) error { return flatten(f, at, name+"."+inner, where, v) })
+		return members(at, v, func(inner, where string, v *yaml.Node) error { return flatten(k, f, at, name+"."+inner, where, v) })
 	case yaml.SequenceNode:
 		var words []string
 		for i, e := range v.Content {
 			if e.Kind == yaml.MappingNode {
-				if err := flatten(f, at, fmt.Sprintf("%s.%d", name, i), where, e); err != nil {
+				if err := flatten(k, f, at, fmt.Sprintf("%s.%d", name, i), where, e); err != nil {
 					return err
 				}
 				continue
@@ -219,6 +226,45 @@ func flatten(f resource.Fields, at, name, where string, v *yaml.Node) error {
 		return nil
 	}
 	return fmt.Errorf("%s: write it out: anchors and references are not read", where)
+}
+
+// writeJSON writes a value as JSON, its names in the order of the file.
+func writeJSON(w *rawjson.Writer, at string, v *yaml.Node) error {
+	switch v.Kind {
+	case yaml.MappingNode:
+		w.Object()
+		err := members(at, v, func(name, _ string, v *yaml.Node) error {
+			w.Name(name)
+			return writeJSON(w, at, v)
+		})
+		w.EndObject()
+		return err
+	case yaml.SequenceNode:
+		w.Array()
+		for _, e := range v.Content {
+			if err := writeJSON(w, at, e); err != nil {
+				return err
+			}
+		}
+		w.EndArray()
+		return nil
+	case yaml.ScalarNode:
+		switch v.Tag {
+		case "!!null":
+			w.Null()
+		case "!!bool":
+			w.Bool(strings.EqualFold(v.Value, "true"))
+		case "!!int", "!!float":
+			if !rawjson.IsNumber([]byte(v.Value)) {
+				return fmt.Errorf("%s:%d: write the number %s as JSON does, such as 10 or 0.5, or in quotes if it is a text", at, v.Line, v.Value)
+			}
+			w.Raw([]byte(v.Value))
+		default:
+			w.Text(v.Value)
+		}
+		return nil
+	}
+	return fmt.Errorf("%s:%d: write it out: anchors and references are not read", at, v.Line)
 }
 
 // secret finds a secret by what a file says of it. A secret itself is refused: these files are shared.

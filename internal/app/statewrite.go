@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"weir/internal/operation"
+	"weir/internal/rawjson"
 	"weir/internal/resource"
 )
 
@@ -86,6 +87,27 @@ func textNode(text string) *yaml.Node {
 	return n
 }
 
+// jsonNode is JSON in the form of YAML, its names in their order.
+func jsonNode(v []byte) *yaml.Node {
+	switch rawjson.KindOf(v) {
+	case rawjson.Object:
+		n := &yaml.Node{Kind: yaml.MappingNode}
+		for m := rawjson.MembersOf(v); m.Next(); {
+			n.Content = append(n.Content, textNode(string(m.Name)), jsonNode(m.Value))
+		}
+		return n
+	case rawjson.Array:
+		n := &yaml.Node{Kind: yaml.SequenceNode}
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			n.Content = append(n.Content, jsonNode(e.Value))
+		}
+		return n
+	case rawjson.String:
+		return textNode(rawjson.Text(v))
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(v)} // a number, true, false or null
+}
+
 // treeNode is the nested form of fields, their names in order.
 func treeNode(v any) (*yaml.Node, error) {
 	switch v := v.(type) {
@@ -116,7 +138,7 @@ func treeNode(v any) (*yaml.Node, error) {
 		}
 		return n, nil
 	case operation.Raw:
-		return &yaml.Node{Kind: yaml.ScalarNode, Value: string(v)}, nil // a number, true or false
+		return jsonNode(v), nil
 	case string:
 		return textNode(v), nil
 	}

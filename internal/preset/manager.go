@@ -144,6 +144,47 @@ func (m *Manager) Save(ctx context.Context, s Save, by audit.Actor) (Preset, err
 	return p, missing(s.Name, err)
 }
 
+// Put makes a preset what s says, whether or not there is one, unless s wants a new one or names the version that it changes. It returns the preset
+// as it is and as it was: with the version 0 where there was none.
+func (m *Manager) Put(ctx context.Context, s Save, by audit.Actor) (is, was Preset, err error) {
+	if err := CheckName(s.Name); err != nil {
+		return is, was, err
+	}
+	any := !s.New && s.From == 0
+	for tries := 0; ; tries++ {
+		was, err = m.store.PresetByName(ctx, s.User, s.Name)
+		switch {
+		case err != nil && !fault.Is(err, fault.NotFound):
+			return is, was, err
+		case any:
+			s.New, s.From = err != nil, was.Version
+		}
+		is, err = m.Save(ctx, s, by)
+		if !any || !fault.Is(err, fault.Conflict) || tries == mostTries {
+			return is, was, err
+		}
+	}
+}
+
+// mostTries is how often another change may come between reading a preset and saving it.
+const mostTries = 4
+
+// All lists a user's presets by name, with their contents.
+func (m *Manager) All(ctx context.Context, user string) ([]Preset, error) {
+	heads, err := m.store.ListPresets(ctx, user)
+	all := make([]Preset, 0, len(heads))
+	for i := range heads {
+		p, err := m.store.PresetByName(ctx, user, heads[i].Name)
+		switch {
+		case err == nil:
+			all = append(all, p)
+		case !fault.Is(err, fault.NotFound): // deleted meanwhile
+			return nil, err
+		}
+	}
+	return all, err
+}
+
 // Restore makes an earlier version the newest one.
 func (m *Manager) Restore(ctx context.Context, user, name string, number int64, by audit.Actor) (Preset, error) {
 	v, err := m.VersionOf(ctx, user, name, number)
@@ -157,12 +198,12 @@ func (m *Manager) Restore(ctx context.Context, user, name string, number int64, 
 	return m.Save(ctx, Save{User: user, Name: name, Description: p.Description, Content: v.Content, From: p.Version}, by)
 }
 
-// Delete removes a preset with all versions.
-func (m *Manager) Delete(ctx context.Context, user, name string, by audit.Actor) error {
+// Delete removes a preset with all versions; with a version other than 0 only if it is the current one.
+func (m *Manager) Delete(ctx context.Context, user, name string, version int64, by audit.Actor) error {
 	if !validName(name) {
 		return Missing(name)
 	}
-	err := m.store.DeletePreset(ctx, user, name, m.now(), audit.Event{Actor: by, Action: audit.PresetDeleted, Target: user + " " + Prefix + name})
+	err := m.store.DeletePreset(ctx, user, name, version, m.now(), audit.Event{Actor: by, Action: audit.PresetDeleted, Target: user + " " + Prefix + name})
 	m.changed(user, name)
 	return missing(name, err)
 }

@@ -72,7 +72,8 @@ type Store interface {
 	// SavePreset adds a preset or a version. It fails with fault.Conflict when the name is taken, or From is not the current version, and with
 	// fault.Invalid when the account has no room. A version that says what the current one says is not added.
 	SavePreset(ctx context.Context, s Save, e audit.Event) (Preset, error)
-	DeletePreset(ctx context.Context, user, name string, now time.Time, e audit.Event) error
+	// DeletePreset removes a preset. With a version other than 0 it fails with fault.Conflict when that is not the current one.
+	DeletePreset(ctx context.Context, user, name string, version int64, now time.Time, e audit.Event) error
 	// PresetUses adds up the calls of a wallet with each preset since a day.
 	PresetUses(ctx context.Context, wallet string, since time.Time) (map[string]Use, error)
 }

@@ -408,6 +408,14 @@ func Mended(v []byte) []byte {
 	return w.B
 }
 
+// Compact is the valid JSON v without white space between its values, and with its texts escaped in one way, so that what says the same in the same
+// order is the same.
+func Compact(v []byte) []byte {
+	w := Writer{B: make([]byte, 0, len(v))}
+	mend(&w, v)
+	return w.B
+}
+
 func mend(w *Writer, v []byte) {
 	switch KindOf(v) {
 	case Object:

@@ -25,6 +25,8 @@ type Kind struct {
 	Lone  string                                 // id of the only one there is; "" where there may be many. Fields that files leave out stay as they are
 	Names []string                               // fields that are part of the id: where there is such a resource they are not compared
 	Key   string                                 // field that is a secret, "" without one
+	Lists string                                 // path of the operation that lists them; "": that of what operators set
+	JSON  func(name string) bool                 // reports which fields are JSON, as it is: what is nested in them is no field of its own; nil: none
 	Check func(id string, f Fields) error        // refuses fields that there are not; nil: any
 	Plain func(id string, f Fields) Fields       // writes what means the same in the same way; nil: texts are compared
 	Tree  func(f Fields) (nested map[string]any) // the body of its operation

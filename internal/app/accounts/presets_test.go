@@ -197,6 +197,31 @@ func TestPresetVersions(t *testing.T) {
 			t.Errorf("%v: %d %s", body, got.Status, got.Body)
 		}
 	}
+	put := func(path, result string, body map[string]any) {
+		t.Helper()
+		got := o.Pages.Do(t, http.MethodPut, "/api/presets/"+path, body)
+		if answer := apptest.Decode[map[string]any](t, got.Body); got.Status != 200 || answer["result"] != result {
+			t.Errorf("%s: %d %s, want it to be %s", path, got.Status, got.Body, result)
+		}
+	}
+	refused := func(method, path string, status int) {
+		t.Helper()
+		if got := o.Pages.Do(t, method, "/api/presets/"+path, map[string]any{"model": "openai/chat"}); got.Status != status {
+			t.Errorf("%s %s: %d %s", method, path, got.Status, got.Body)
+		}
+	}
+	// a preset is put, whether or not it is there, and under conditions
+	refused(http.MethodPut, "put?version=1", 404)
+	put("put?new=true", "created", map[string]any{"model": "openai/chat"})
+	refused(http.MethodPut, "put?new=true", 409)
+	put("put", "unchanged", map[string]any{"model": "openai/chat"})
+	put("put?version=1", "changed", map[string]any{"model": "openai/chat", "system_prompt": "other"})
+	refused(http.MethodPut, "put?version=1", 409)
+	refused(http.MethodDelete, "put?version=1", 409)
+	refused(http.MethodDelete, "put?version=2", 200)
+	put("put", "created", map[string]any{"model": "openai/chat"})
+	refused(http.MethodDelete, "put", 200)
+
 	told("alpha", "first tone", 1)
 	save(200, map[string]any{"model": "openai/chat", "system_prompt": "second tone", "from_version": 1})
 	told("bravo", "second tone", 2)

@@ -1,6 +1,7 @@
 package nodes_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -96,6 +97,18 @@ func (k *keeper) must(t *testing.T, method, path string, body map[string]any) {
 	}
 }
 
+// preset is what a preset says.
+func (k *keeper) preset(t *testing.T, name string) string {
+	t.Helper()
+	type said struct {
+		Data struct {
+			Description, Model, System_Prompt            string
+			Models, Parameters, Provider, Tools, Plugins any
+		}
+	}
+	return fmt.Sprintf("%q", apptest.Decode[said](t, k.boss.Pages.Do(t, http.MethodGet, "/api/presets/"+name, nil).Body).Data)
+}
+
 func (k *keeper) changes(t *testing.T) int {
 	t.Helper()
 	type catalog struct{ Version int }
@@ -115,14 +128,22 @@ func TestStateIsCopiedBetweenGateways(t *testing.T) {
 	staging.must(t, http.MethodPut, "providers/hut", map[string]any{"name": "Hut", "base_url": "https://hut.example/v1", "api_key": stateSecret, "headers": map[string]any{"X-Team": "weir"}})
 	staging.must(t, http.MethodPut, "endpoints/hut%2Facme%2Ftiny", map[string]any{"provider": "hut", "model": "acme/tiny", "prices": map[string]any{"prompt": "0.10", "completion": "0.2"}, "params": []any{"tools"}})
 	staging.must(t, http.MethodPut, "rates/current", map[string]any{"rate": "81.50", "margin": "0.15"})
+	tone := map[string]any{"description": "Polite answers", "model": "acme/tiny", "models": []any{"acme/tiny"}, "system_prompt": "Be short.\nBe kind.\n", "parameters": map[string]any{"temperature": 0.3, "stop": []any{"1", "a, b"}}, "provider": map[string]any{"sort": "price"},
+		"tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "find", "parameters": map[string]any{"type": "object", "properties": map[string]any{"a.b": map[string]any{"type": "string"}}}}}}}
+	if got := staging.boss.Pages.Do(t, http.MethodPut, "/api/presets/tone", tone); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
 	dir := t.TempDir()
 	if texts := staging.export(t, dir); strings.Contains(texts, "secret") || !strings.Contains(texts, "api_key: kept # ...6789") {
 		t.Errorf("exported: %s", texts)
 	}
 	staging.steps(t, dir, nil)
 
-	production.apply(t, production.steps(t, dir, nil, "change rates current", "create providers hut", "create endpoints hut/acme/tiny"))
+	production.apply(t, production.steps(t, dir, nil, "change rates current", "create providers hut", "create endpoints hut/acme/tiny", "create presets tone"))
 	production.steps(t, dir, nil)
+	if there, here := staging.preset(t, "tone"), production.preset(t, "tone"); there != here || !strings.Contains(here, `"a.b"`) {
+		t.Errorf("the preset is %s there and %s here", there, here)
+	}
 	made := production.changes(t)
 
 	// a key by reference: set once, and not again
@@ -174,8 +195,50 @@ func TestStateIsCopiedBetweenGateways(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(back, "endpoints.yaml"), []byte("endpoints: {}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	staging.apply(t, staging.steps(t, back, nil, "delete endpoints hut/acme/tiny", "delete providers hut"))
+	if err := os.WriteFile(filepath.Join(back, "presets.yaml"), []byte("presets: {}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	staging.apply(t, staging.steps(t, back, nil, "delete presets tone", "delete endpoints hut/acme/tiny", "delete providers hut"))
 	staging.steps(t, back, nil)
+}
+
+// What an account without a role may: keep its own presets as files, and nothing else. Those of others are not among them.
+func TestPresetsOfAnAccountAsFiles(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.Server.AdminAPI = true })
+	k, other := &keeper{boss: gw.NewOwner(t, 1, apikey.NewKey{})}, gw.NewOwner(t, 1, apikey.NewKey{})
+	other.MakePreset(t, map[string]any{"name": "of-others", "model": "test/next"})
+	var err error
+	if k.at, err = app.RemoteState(gw.URL, k.boss.Pages.Key); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "presets.yaml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("presets:\n  tone: {model: test/next, parameters: {temperature: 0.3}}\n  bare: {}\n")
+	k.apply(t, k.steps(t, dir, nil, "create presets tone", "create presets bare"))
+	k.steps(t, dir, nil)
+	write("presets:\n  tone: {model: test/next, parameters: {temperature: 0.4}}\n")
+	p := k.steps(t, dir, nil, "change presets tone", "delete presets bare")
+	if f := p.Steps[0].Fields; len(f) != 1 || f[0].Name != "parameters.temperature" || *f[0].Before != "0.3" || *f[0].After != "0.4" {
+		t.Errorf("%+v", f)
+	}
+	if got := k.boss.Pages.Do(t, http.MethodPut, "/api/presets/tone", map[string]any{"model": "test/next"}); got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if err := p.Apply(t.Context(), k.at, func(*resource.Step, resource.Outcome) {}); !fault.Is(err, fault.Conflict) {
+		t.Errorf("a plan of an earlier state: %v", err)
+	}
+	k.apply(t, k.steps(t, dir, nil, "change presets tone", "delete presets bare"))
+	k.steps(t, dir, nil)
+	write("presets:\n  tone: {model: no/such}\n")
+	if err := k.steps(t, dir, nil, "change presets tone").Apply(t.Context(), k.at, func(*resource.Step, resource.Outcome) {}); err == nil || !strings.Contains(err.Error(), "no/such") {
+		t.Errorf("a model that there is not: %v", err)
+	}
 }
 
 // A key of a user, and an address that is none of a gateway, are refused with what to do.

@@ -137,10 +137,21 @@ func addPresetVersion(t *sqldb.Tx, n *preset.Save, number int64, by string) erro
 }
 
 // DeletePreset is preset.Store.DeletePreset.
-func (s *Pages) DeletePreset(ctx context.Context, user, name string, now time.Time, e audit.Event) error {
+func (s *Pages) DeletePreset(ctx context.Context, user, name string, version int64, now time.Time, e audit.Event) error {
+	const op = "store.DeletePreset"
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.KnownUser(user); err != nil {
+			return sqldb.NoUser(op, err)
+		}
+		var current int64
+		if err := t.Row(`SELECT version FROM presets WHERE user_id = $1 AND name = $2`, user, name).Scan(&current); err != nil {
+			return sqldb.NoneOf(op, "preset", err)
+		}
+		if version != 0 && version != current {
+			return fault.Newf(fault.Conflict, op, "The preset has version %d by now, and not %d. Read it again.", current, version)
+		}
 		if err := t.One(`DELETE FROM presets WHERE user_id = $1 AND name = $2`, user, name); err != nil {
-			return sqldb.NoneOf("store.DeletePreset", "preset", err)
+			return sqldb.NoneOf(op, "preset", err)
 		}
 		if _, err := t.Exec(`DELETE FROM preset_versions WHERE user_id = $1 AND name = $2`, user, name); err != nil {
 			return err

@@ -63,7 +63,7 @@ func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 			_, err := here.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{"a":1}`, At: payAt}, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Presets, User: user}},
-		{"a preset is deleted", func() error { return here.Pages.DeletePreset(t.Context(), user, "a", payAt, event) }, invalidate.Hint{Topic: invalidate.Presets, User: user}},
+		{"a preset is deleted", func() error { return here.Pages.DeletePreset(t.Context(), user, "a", 0, payAt, event) }, invalidate.Hint{Topic: invalidate.Presets, User: user}},
 		{"a provider key is added", func() error { return here.Accounts.AddProviderKey(t.Context(), own, 3, event) }, invalidate.Hint{Topic: invalidate.ProviderKeys, User: user}},
 		{"a provider key changes", func() error {
 			_, err := here.Accounts.ChangeProviderKey(t.Context(), user, own.ID, ownkey.Change{Off: &off}, payAt, event)

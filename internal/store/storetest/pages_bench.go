@@ -34,6 +34,7 @@ var (
 	pagesAccounts = flag.Int("pages.accounts", 200, "how many accounts it has, of which one makes six in ten of the calls")
 	pagesKeys     = flag.Int("pages.keys", 4000, "how many keys they have")
 	pagesAt       = flag.String("pages.at", "", "a database that was filled before: its path or DSN. It is only read")
+	pagesKeep     = flag.Bool("pages.keep", false, "fill the database of -pages.at up to today, and measure nothing: for BenchmarkOperatorPages of internal/app/accounts")
 )
 
 // PagesAt is the database that is to be measured as it is, or "".
@@ -53,6 +54,9 @@ type PagesDB struct {
 // median and the 99th percentile of each read, and the processor time of this process and of the database.
 func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) PagesDB) {
 	now := time.Date(2026, 11, 24, 12, 30, 0, 0, time.UTC)
+	if *pagesKeep {
+		now = time.Now().Truncate(time.Microsecond)
+	}
 	db := open(b, func() time.Time { return now })
 	s := db.Store
 	r := report.New(s.Ledger, flushed{s.Ledger})
@@ -194,7 +198,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"start", func(context.Context) error { return db.Reopen() }},
 		{"spending of keys", func(ctx context.Context) error { _, err := r.KeySpends(ctx, "usr_0", wallet); return err }},
 	}
-	if *pagesAt != "" {
+	if *pagesAt != "" && !*pagesKeep {
 		last, other = newest(b, s, wallet), newest(b, s, "wal_1")
 		for _, read := range reads {
 			b.Run(read.name, func(b *testing.B) { db.measure(b, read) })
@@ -216,10 +220,16 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 				b.Fatal(err)
 			}
 		}
+		if *pagesKeep {
+			continue
+		}
 		for _, read := range reads {
 			b.Run(size+"/"+read.name, func(b *testing.B) { db.measure(b, read) })
 		}
 		verifyPages(b, s, now)
+	}
+	if *pagesKeep {
+		return
 	}
 	sweepPages(b, s, now)
 	var m runtime.MemStats

@@ -92,10 +92,15 @@ func presetVersions(t *testing.T, s *store.Store) {
 	if v, err := s.Pages.PresetVersion(t.Context(), user, "a", 4); err != nil || v.Content != `{"n":4}` {
 		t.Errorf("the oldest version: %v, %v", v, err)
 	}
-	if err := s.Pages.DeletePreset(t.Context(), user, "a", later, presetEvent); err != nil {
+	for _, other := range []int64{1, preset.MaxVersions + 2, preset.MaxVersions + 4} {
+		if err := s.Pages.DeletePreset(t.Context(), user, "a", other, later, presetEvent); !fault.Is(err, fault.Conflict) {
+			t.Errorf("version %d, which is not the current one, is deleted: %v", other, err)
+		}
+	}
+	if err := s.Pages.DeletePreset(t.Context(), user, "a", preset.MaxVersions+3, later, presetEvent); err != nil {
 		t.Error(err)
 	}
-	if err := s.Pages.DeletePreset(t.Context(), user, "a", later, presetEvent); !fault.Is(err, fault.NotFound) {
+	if err := s.Pages.DeletePreset(t.Context(), user, "a", 0, later, presetEvent); !fault.Is(err, fault.NotFound) {
 		t.Errorf("deleted twice: %v", err)
 	}
 	if p := savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: later}); p.Version != 1 {
@@ -144,7 +149,7 @@ func presetUsers(t *testing.T, s *store.Store) {
 	user, other := presetUser(t, s.Accounts), presetUser(t, s.Accounts)
 	savePreset(t, s, preset.Save{User: user, Name: "a", Content: `{"of":"user"}`, New: true, At: payAt})
 	savePreset(t, s, preset.Save{User: other, Name: "a", Content: `{"of":"other"}`, New: true, At: payAt})
-	if err := s.Pages.DeletePreset(t.Context(), other, "a", payAt, presetEvent); err != nil {
+	if err := s.Pages.DeletePreset(t.Context(), other, "a", 0, payAt, presetEvent); err != nil {
 		t.Fatal(err)
 	}
 	if p, err := s.Pages.PresetByName(t.Context(), user, "a"); err != nil || p.Content != `{"of":"user"}` {

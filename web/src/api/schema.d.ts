@@ -1809,6 +1809,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/state/presets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the presets of the account as they are kept as files
+         * @description This is what `weir state` keeps as files. `PUT /api/presets/{name}` takes them with their nested names.
+         */
+        get: operations["listPresetState"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/presets": {
         parameters: {
             query?: never;
@@ -1837,8 +1857,8 @@ export interface paths {
         /** One preset with what it says */
         get: operations["getPreset"];
         /**
-         * Save a preset as its next version
-         * @description The body is the whole preset: what is missing, it does not have any more. A version that says what the current one says is not added.
+         * Make a preset what the body says, whether or not it is there
+         * @description The body is the whole preset: what is missing, it does not have any more. It becomes the next version. Sent again, it changes nothing.
          */
         put: operations["savePreset"];
         post?: never;
@@ -11883,6 +11903,15 @@ export interface components {
             data: components["schemas"]["ModelOrder"];
         };
         /** @description Something as it is after it was put. */
+        PutPreset: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["Preset"];
+        };
+        /** @description Something as it is after it was put. */
         PutRateInForce: {
             /**
              * @description Unchanged: it was so already, and nothing is in the history
@@ -12495,7 +12524,7 @@ export interface components {
             /** @description For the audit */
             reason?: string | null;
         };
-        /** @description Something that operators set. */
+        /** @description Something that is kept as files. */
         StateItem: {
             id: string;
             /** @description Of its last change */
@@ -12513,7 +12542,7 @@ export interface components {
             /** @description Without these fields it is as the program has it */
             builtin: boolean;
         };
-        /** @description A page of a kind of what operators set. */
+        /** @description A page of a kind of what is kept as files. */
         StatePage: {
             data: components["schemas"]["StateItem"][];
             /** @description Sentences about what is not among them */
@@ -18227,6 +18256,38 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listPresetState: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The presets by name, with what they say as fields */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StatePage"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     listPresets: {
         parameters: {
             query?: never;
@@ -18352,7 +18413,12 @@ export interface operations {
     };
     savePreset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+                /** @description Only if it is not there yet */
+                new?: boolean;
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18383,16 +18449,14 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The preset with its new version */
+            /** @description The preset, and whether anything changed */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["Preset"];
-                    };
+                    "application/json": components["schemas"]["PutPreset"];
                 };
             };
             400: components["responses"]["Error"];
@@ -18411,7 +18475,10 @@ export interface operations {
     };
     deletePreset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
