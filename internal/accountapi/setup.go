@@ -75,7 +75,7 @@ func ownSteps(ctx context.Context, d Deps, c *operation.Call) ([]SetupStep, erro
 	if err != nil {
 		return nil, err
 	}
-	keys, err := d.Keys.List(ctx, apikey.Filter{User: user.ID})
+	calling, err := hasKey(ctx, d, user.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -90,9 +90,22 @@ func ownSteps(ctx context.Context, d Deps, c *operation.Call) ([]SetupStep, erro
 		call.Detail = SetupDetail{Generation: last.Generation, Model: last.Model, Provider: last.ProviderName, Attempts: new(len(last.Attempts)), Cost: &last.Cost}
 	}
 	return []SetupStep{
-		{ID: "key", Done: slices.ContainsFunc(keys, func(k apikey.Key) bool { return !k.Management && k.Name != "web" })}, call,
+		{ID: "key", Done: calling}, call,
 		{ID: "top_up", Done: balance.Balance-balance.Held > 0},
 	}, err
+}
+
+// hasKey reports whether a user has a key that calls models, however many others are newer.
+func hasKey(ctx context.Context, d Deps, user string) (bool, error) {
+	for f := (apikey.Filter{User: user, Count: 100}); ; f.Offset += f.Count {
+		keys, err := d.Keys.List(ctx, f)
+		if err != nil || slices.ContainsFunc(keys, func(k apikey.Key) bool { return !k.Management && k.Name != "web" }) {
+			return err == nil, err
+		}
+		if len(keys) < f.Count {
+			return false, nil
+		}
+	}
 }
 
 // providerNames are the names of the providers that can be called, each once.

@@ -8,6 +8,7 @@ import (
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/operation"
@@ -72,8 +73,9 @@ type CallProviderKey struct {
 type adminCallsInput struct {
 	accountapi.Period
 	accountapi.CallFilter
-	MinCost string `json:"-" query:"min_cost" maxLength:"40"` // rubles
-	Status  int    `json:"-" query:"status" most:"599"`       // HTTP status of the answer
+	MinCost string `json:"-" query:"min_cost" maxLength:"40"`                                      // rubles
+	Status  int    `json:"-" query:"status" most:"599"`                                            // HTTP status of the answer
+	With    string `json:"-" query:"provider_key" pattern:"^[0-9a-f]{12}$" example:"0123456789ab"` // only calls of which an attempt was made with the provider's key of this tag
 	accountapi.CallsAfter
 }
 
@@ -97,7 +99,10 @@ func (d callRoutes) search(ctx context.Context, c *operation.Call, in *adminCall
 	if s.MinCost, err = accountapi.LeastCost(in.MinCost); err != nil {
 		return s, err
 	}
-	s.Status = in.Status
+	s.Status, s.ProviderKey = in.Status, in.With
+	if in.With != "" && !catalog.IsKeyTag(in.With) {
+		return s, fault.Field("adminapi.calls", "provider_key", "provider_key must be the tag of a provider's key, as the list of its keys has it: 12 digits and letters from a to f.").Coded("key_tag")
+	}
 	if err = in.Into(&s); err != nil {
 		return s, err
 	}

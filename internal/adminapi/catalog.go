@@ -239,6 +239,12 @@ func (o catalogOperations) providers(ctx context.Context, _ *operation.Call, _ *
 	return out, nil
 }
 
+// OneProvider is a provider, and what a dollar of its prices costs.
+type OneProvider struct {
+	Data AdminProvider `json:"data"`
+	Rate RateInForce   `json:"rate"`
+}
+
 func (o catalogOperations) provider(b *edit.Built, id string) (out operation.Data[AdminProvider], err error) {
 	v := b.Provider(id)
 	if v == nil {
@@ -297,12 +303,13 @@ func providerRoutes(o catalogOperations) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/providers/{id}", ID: "getAdminProvider", Access: operation.Operating, Tag: "administration",
 			Summary: "Describe one provider", Answer: "The provider",
-		}, func(ctx context.Context, _ *operation.Call, in *providerID) (out operation.Data[AdminProvider], err error) {
+		}, func(ctx context.Context, _ *operation.Call, in *providerID) (out OneProvider, err error) {
 			b, err := o.Built(ctx)
 			if err != nil {
 				return out, err
 			}
-			return o.provider(b, in.ID)
+			p, err := o.provider(b, in.ID)
+			return OneProvider{Data: p.Data, Rate: rateInForceOf(&b.Rate)}, err
 		}),
 		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/admin/providers/{id}", ID: "changeAdminProvider", Access: operation.Administration, Fresh: true, Tag: "administration",

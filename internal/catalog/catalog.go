@@ -271,6 +271,12 @@ func KeyTag(key string) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// IsKeyTag reports whether a text has the form of a KeyTag.
+func IsKeyTag(tag string) bool {
+	raw, err := hex.DecodeString(tag)
+	return err == nil && len(raw) == 6 && tag == strings.ToLower(tag)
+}
+
 // keyMark separates the tag of a credential from the provider's id of what was begun with it.
 const keyMark = "\x1f"
 

@@ -146,10 +146,12 @@ type Search struct {
 	Charged bool // only calls that were charged
 	MinCost money.Nano
 	Status  int // HTTP status of the answer; 0: any
-	From    time.Time
-	To      time.Time // not included
-	After   Place     // zero: from the newest
-	Limit   int
+	// ProviderKey is the tag of the provider's key that an attempt was made with (catalog.KeyTag); "": any.
+	ProviderKey string
+	From        time.Time
+	To          time.Time // not included
+	After       Place     // zero: from the newest
+	Limit       int
 }
 
 // Window is a part of a search: what a bounded number of calls had.

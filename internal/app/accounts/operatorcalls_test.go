@@ -88,13 +88,13 @@ func TestOperatorsFindCalls(t *testing.T) {
 	}
 	for query, want := range map[string]int{
 		"member=" + d.anna.User: 2, "member=" + d.boris.User: 1, "key=" + apikey.Hash(d.boris.Key): 1, "result=failed": 1, "status=400": 1, "status=418": 0, "model=test/next": 2, "model=test/none": 0, "provider=works": 2,
-		"result=failed&member=" + d.boris.User: 0, "min_cost=1000": 0, "from=2020-01-01&to=2020-02-01": 0, "kind=completions": 3,
+		"result=failed&member=" + d.boris.User: 0, "status=400&member=" + d.anna.User: 1, "status=400&member=" + d.boris.User: 0, "provider_key=fedcba987654": 0, "min_cost=1000": 0, "from=2020-01-01&to=2020-02-01": 0, "kind=completions": 3,
 	} {
 		if got := list(query); len(got) != want {
 			t.Errorf("%s: %d calls, want %d", query, len(got), want)
 		}
 	}
-	for _, query := range []string{"status=1000", "member=usr_none", "min_cost=x", "from=yesterday", "cursor=x"} {
+	for _, query := range []string{"status=1000", "member=usr_none", "min_cost=x", "from=yesterday", "cursor=x", "provider_key=secret", "provider_key=0123456789AB"} {
 		if got := d.operator.Do(t, http.MethodGet, "/api/admin/calls?"+query, nil); got.Status != 400 {
 			t.Errorf("%s: %d %s", query, got.Status, got.Body)
 		}

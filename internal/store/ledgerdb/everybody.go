@@ -2,6 +2,7 @@ package ledgerdb
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,6 +26,34 @@ func secondIn(id string) string {
 // callFailed is the condition of the index of calls that failed.
 const callFailed = "error <> '' AND cancelled = 0"
 
+// beside adds the conditions of a search on what no roll-up knows.
+func beside(c *sqldb.Conditions, q *report.Search) {
+	if q.Status != 0 {
+		c.Add("status = ?", int64(q.Status))
+	}
+	if q.ProviderKey != "" { // nearly: withKey looks at the attempts
+		c.Add("CAST(details AS TEXT) LIKE ?", `%"key":%"`+q.ProviderKey+`"%`)
+	}
+}
+
+// detailsFor is what a search needs of each call that it looks at, beside its columns.
+func detailsFor(q *report.Search) string {
+	if q.ProviderKey == "" {
+		return ""
+	}
+	return ", details"
+}
+
+// withKey leaves calls of which an attempt was made with a provider's key. A client may have written what looks like its tag.
+func withKey(calls []record.Call, tag string) []record.Call {
+	if tag == "" {
+		return calls
+	}
+	return slices.DeleteFunc(calls, func(c record.Call) bool {
+		return !slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.ProviderKey == tag })
+	})
+}
+
 // SearchAll is report.Store.SearchAll. The inner query is a stretch of an index, that of failures where only these are asked for, and the outer one
 // chooses from it.
 func (s *Ledger) SearchAll(ctx context.Context, q report.Search, most int) (w report.Window, err error) {
@@ -46,16 +75,14 @@ func (s *Ledger) SearchAll(ctx context.Context, q report.Search, most int) (w re
 	if q.MinCost > 0 {
 		all.Add("cost >= ?", int64(q.MinCost))
 	}
-	if q.Status != 0 {
-		all.Add("status = ?", int64(q.Status))
-	}
+	beside(&all, &q)
 	filter(&all, &q.Filter, callColumns)
 	order := " ORDER BY " + secondColumn + " DESC, id DESC LIMIT "
 	look := " FROM generations WHERE " + inner.Text.String() + order
 	chosen := all.Text.Len() > 0
 	text := "SELECT wallet, id" + look + strconv.Itoa(q.Limit)
 	if chosen {
-		text = "SELECT wallet, id FROM (SELECT wallet, id, user_id, key_id, api, model, provider, status, error, cancelled, settled, cost" + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT wallet, id FROM (SELECT wallet, id, user_id, key_id, api, model, provider, status, error, cancelled, settled, cost" + detailsFor(&q) + look + strconv.Itoa(most) + ") w WHERE " +
 			all.Text.String() + order + strconv.Itoa(q.Limit)
 	}
 	// records are read of what fits alone
@@ -78,6 +105,9 @@ func (s *Ledger) SearchAll(ctx context.Context, q report.Search, most int) (w re
 	}
 	if n := len(w.Calls); n == q.Limit && n > 0 {
 		w.End = report.Place{At: w.Calls[n-1].At, ID: w.Calls[n-1].Generation}
+	}
+	w.Calls = withKey(w.Calls, q.ProviderKey)
+	if w.End != (report.Place{}) {
 		return w, nil
 	}
 	if !chosen {

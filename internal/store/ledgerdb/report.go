@@ -236,6 +236,10 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 		all.Add("cost >= ?", int64(q.MinCost))
 	}
 	details := sortedCalls(&all, &q.Filter)
+	beside(&all, &q)
+	if q.ProviderKey != "" {
+		details = detailsFor(&q)
+	}
 	filter(&all, &q.Filter, callColumns)
 	chosen := all.Text.Len() > 0
 	look := "FROM generations WHERE " + inner.Text.String() + " ORDER BY at DESC, id DESC LIMIT "
@@ -246,7 +250,7 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 	text := "SELECT " + storedColumns + " " + look + strconv.Itoa(read)
 	if chosen {
 		// records are read of what fits alone
-		text = "SELECT g." + strings.ReplaceAll(storedColumns, ", ", ", g.") + " FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, error, cancelled, settled, cost" + details + " " + look + strconv.Itoa(most) + ") w WHERE " +
+		text = "SELECT g." + strings.ReplaceAll(storedColumns, ", ", ", g.") + " FROM (SELECT id, at FROM (SELECT id, at, user_id, key_id, api, model, provider, status, error, cancelled, settled, cost" + details + " " + look + strconv.Itoa(most) + ") w WHERE " +
 			all.Text.String() + " ORDER BY at DESC, id DESC LIMIT " + strconv.Itoa(q.Limit) + ") f JOIN generations g ON g.wallet = $1 AND g.id = f.id ORDER BY f.at DESC, f.id DESC"
 	}
 	if s.db.Engine.Skewed != nil { // a plan for an account of average size reads all calls of a large one
@@ -265,7 +269,7 @@ func (s *Ledger) SearchCalls(ctx context.Context, q report.Search, most int) (w 
 			return report.Window{}, err
 		}
 		last = report.Place{At: time.UnixMicro(rows[i].at).UTC(), ID: rows[i].id}
-		if !q.Filter.Fits(&it.Call) {
+		if !q.Filter.Fits(&it.Call) || len(withKey([]record.Call{it.Call}, q.ProviderKey)) == 0 {
 			continue
 		}
 		if w.Calls = append(w.Calls, it.Call); len(w.Calls) == q.Limit {

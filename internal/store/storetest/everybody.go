@@ -83,9 +83,12 @@ func (e *everybody) call(random *rand.Rand, i int) record.Call {
 		User: fmt.Sprint("usr_", w), Wallet: fmt.Sprint("wal_", w), At: at, Key: fmt.Sprint("key_", w), API: pick(random, "completions", "messages"), ModelAsked: "a/x", Model: pick(random, "a/x", "a/x", "a/y"),
 		Provider: pick(random, "p", "q"), Status: 200, Settled: true, Cost: money.Nano(random.Int64N(1e9)), Usage: usage.Usage{Prompt: usage.Of(3)},
 	}
+	if i%9 == 0 {
+		c.Metadata = `{"key":"` + keyTag + `"}` // a client writes what it likes
+	}
 	c.Endpoint = c.Provider + "/" + c.Model
 	c.Lines = []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(c.Cost)}}
-	failed := record.Attempt{Endpoint: "r/" + c.Model, Provider: "r", Status: 429, Reason: "rate_limit_exceeded", Words: fmt.Sprintf("Used %d of 30000 tokens", random.IntN(9000))}
+	failed := record.Attempt{Endpoint: "r/" + c.Model, Provider: "r", ProviderKey: pick(random, keyTag, "0123456789ac", ""), Status: 429, Reason: "rate_limit_exceeded", Words: fmt.Sprintf("Used %d of 30000 tokens", random.IntN(9000))}
 	fail := func(code string, status int) {
 		c.Error, c.Status, c.Settled, c.Cost, c.Lines, c.Model, c.Provider, c.Endpoint = code, status, false, 0, nil, "", "", ""
 	}
@@ -108,6 +111,13 @@ func (e *everybody) call(random *rand.Rand, i int) record.Call {
 		c.Attempts = []record.Attempt{{Endpoint: c.Endpoint, Provider: c.Provider, Status: 200}}
 	}
 	return c
+}
+
+// keyTag is of a provider's key that some attempts were made with.
+const keyTag = "0123456789ab"
+
+func withKeyTag(c *record.Call) bool {
+	return slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.ProviderKey == keyTag })
 }
 
 func (e *everybody) reporter() *report.Reporter { return report.New(e.s.Ledger, flushed{e.s.Ledger}) }
@@ -139,22 +149,27 @@ func (e *everybody) lists(t *testing.T) {
 		search report.Search
 		fits   func(c *record.Call) bool
 	}{
-		"all":       {report.Search{}, func(*record.Call) bool { return true }},
-		"a day":     {report.Search{From: day}, func(c *record.Call) bool { return !c.At.Before(day) }},
-		"before":    {report.Search{To: day}, func(c *record.Call) bool { return c.At.Before(day) }},
-		"a person":  {report.Search{Filter: report.Filter{Member: "usr_1"}}, func(c *record.Call) bool { return c.User == "usr_1" }},
-		"a key":     {report.Search{Filter: report.Filter{Key: "key_2"}}, func(c *record.Call) bool { return c.Key == "key_2" }},
-		"a model":   {report.Search{Filter: report.Filter{Model: "a/y"}}, func(c *record.Call) bool { return c.Model == "a/y" }},
-		"both":      {report.Search{Filter: report.Filter{Model: "a/y", Provider: "q"}}, func(c *record.Call) bool { return c.Model == "a/y" && c.Provider == "q" }},
-		"nowhere":   {report.Search{Filter: report.Filter{Provider: "never"}}, func(*record.Call) bool { return false }},
-		"no model":  {report.Search{Filter: report.Filter{Model: report.Nothing}}, func(c *record.Call) bool { return c.Model == "" }},
-		"failed":    {report.Search{Filter: report.Filter{Result: report.Failed}}, func(c *record.Call) bool { return c.Error != "" && !c.Cancelled }},
-		"a code":    {report.Search{Filter: report.Filter{Result: "payment_required"}}, func(c *record.Call) bool { return c.Error == "payment_required" }},
-		"cancelled": {report.Search{Filter: report.Filter{Result: record.Canceled}}, func(c *record.Call) bool { return c.Cancelled }},
-		"well":      {report.Search{Filter: report.Filter{Result: record.OK}}, func(c *record.Call) bool { return c.Error == "" }},
-		"a status":  {report.Search{Status: 402}, func(c *record.Call) bool { return c.Status == 402 }},
-		"dear":      {report.Search{MinCost: 5e8}, func(c *record.Call) bool { return c.Cost >= 5e8 }},
-		"kind":      {report.Search{Filter: report.Filter{Kind: "messages"}}, func(c *record.Call) bool { return c.API == "messages" }},
+		"all":                    {report.Search{}, func(*record.Call) bool { return true }},
+		"a day":                  {report.Search{From: day}, func(c *record.Call) bool { return !c.At.Before(day) }},
+		"before":                 {report.Search{To: day}, func(c *record.Call) bool { return c.At.Before(day) }},
+		"a person":               {report.Search{Filter: report.Filter{Member: "usr_1"}}, func(c *record.Call) bool { return c.User == "usr_1" }},
+		"a key":                  {report.Search{Filter: report.Filter{Key: "key_2"}}, func(c *record.Call) bool { return c.Key == "key_2" }},
+		"a model":                {report.Search{Filter: report.Filter{Model: "a/y"}}, func(c *record.Call) bool { return c.Model == "a/y" }},
+		"both":                   {report.Search{Filter: report.Filter{Model: "a/y", Provider: "q"}}, func(c *record.Call) bool { return c.Model == "a/y" && c.Provider == "q" }},
+		"nowhere":                {report.Search{Filter: report.Filter{Provider: "never"}}, func(*record.Call) bool { return false }},
+		"no model":               {report.Search{Filter: report.Filter{Model: report.Nothing}}, func(c *record.Call) bool { return c.Model == "" }},
+		"failed":                 {report.Search{Filter: report.Filter{Result: report.Failed}}, func(c *record.Call) bool { return c.Error != "" && !c.Cancelled }},
+		"a code":                 {report.Search{Filter: report.Filter{Result: "payment_required"}}, func(c *record.Call) bool { return c.Error == "payment_required" }},
+		"cancelled":              {report.Search{Filter: report.Filter{Result: record.Canceled}}, func(c *record.Call) bool { return c.Cancelled }},
+		"well":                   {report.Search{Filter: report.Filter{Result: record.OK}}, func(c *record.Call) bool { return c.Error == "" }},
+		"a status":               {report.Search{Status: 402}, func(c *record.Call) bool { return c.Status == 402 }},
+		"a status of an account": {report.Search{Wallet: "wal_1", Status: 402}, func(c *record.Call) bool { return c.Status == 402 && c.User == "usr_1" }},
+		"a key of the provider":  {report.Search{ProviderKey: keyTag}, withKeyTag},
+		"that of an account":     {report.Search{Wallet: "wal_1", ProviderKey: keyTag}, func(c *record.Call) bool { return c.User == "usr_1" && withKeyTag(c) }},
+		"that of failures":       {report.Search{ProviderKey: keyTag, Filter: report.Filter{Result: report.Failed}}, func(c *record.Call) bool { return c.Error != "" && !c.Cancelled && withKeyTag(c) }},
+		"a key that none has":    {report.Search{ProviderKey: "fedcba987654"}, func(*record.Call) bool { return false }},
+		"dear":                   {report.Search{MinCost: 5e8}, func(c *record.Call) bool { return c.Cost >= 5e8 }},
+		"kind":                   {report.Search{Filter: report.Filter{Kind: "messages"}}, func(c *record.Call) bool { return c.API == "messages" }},
 	} {
 		var want, got []string
 		for i := range e.calls {
@@ -169,8 +184,12 @@ func (e *everybody) lists(t *testing.T) {
 		if s.From.IsZero() {
 			s.From = time.Unix(0, 0)
 		}
+		find := r.AllCalls
+		if s.Wallet != "" {
+			find = r.Calls
+		}
 		for s.Limit = 7; ; {
-			p, err := r.AllCalls(t.Context(), s)
+			p, err := find(t.Context(), s)
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}

@@ -10771,6 +10771,11 @@ export interface components {
              */
             failed_attempts: number;
         };
+        /** @description A provider, and what a dollar of its prices costs. */
+        OneProvider: {
+            data: components["schemas"]["AdminProvider"];
+            rate: components["schemas"]["RateInForce"];
+        };
         /** @description A setting that has another value for a while. */
         OneSetting: {
             key: string;
@@ -22988,6 +22993,11 @@ export interface operations {
                 min_cost?: string;
                 /** @description HTTP status of the answer */
                 status?: number;
+                /**
+                 * @description Only calls of which an attempt was made with the provider's key of this tag
+                 * @example 0123456789ab
+                 */
+                provider_key?: string;
                 /** @description Next of the page before */
                 cursor?: string;
                 /** @description Calls of the page; 50 without it */
@@ -24032,9 +24042,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": {
-                        data: components["schemas"]["AdminProvider"];
-                    };
+                    "application/json": components["schemas"]["OneProvider"];
                 };
             };
             400: components["responses"]["Error"];

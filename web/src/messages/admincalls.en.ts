@@ -14,6 +14,8 @@ const messages = {
   margin: 'Margin ₽',
   vat: 'VAT',
   status: 'Status',
+  providerKey: 'Provider’s key',
+  onlyProviderKey: 'show only calls with this key of the provider',
   stopped: 'client went away',
   empty: 'No calls in this period',
   emptyText: 'Choose a longer period, or make the first call.',

@@ -15,6 +15,8 @@ const messages: Translation<typeof en> = {
   margin: 'Доход ₽',
   vat: 'НДС',
   status: 'Статус',
+  providerKey: 'Ключ провайдера',
+  onlyProviderKey: 'показать только вызовы с этим ключом провайдера',
   stopped: 'клиент ушёл',
   empty: 'За этот период вызовов нет',
   emptyText: 'Выберите период подольше или сделайте первый вызов.',

@@ -39,6 +39,7 @@ const messages = {
   keys: 'Keys',
   rotate: 'Rotate',
   noKeys: 'It has no key.',
+  keyCallsOf: 'Calls with the key {key}',
   keyShort: 'short key',
   keyVariable: 'from the environment: {where}',
   keyFile: 'declared at {where}',

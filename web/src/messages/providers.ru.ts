@@ -45,6 +45,7 @@ export default {
   keys: 'Ключи',
   rotate: 'Сменить ключ',
   noKeys: 'Ключа нет.',
+  keyCallsOf: 'Вызовы с ключом {key}',
   keyShort: 'короткий ключ',
   keyVariable: 'из окружения: {where}',
   keyFile: 'задан в {where}',

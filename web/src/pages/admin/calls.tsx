@@ -20,7 +20,7 @@ import { asked, names, shape as own, type Filter as Own } from '../calls/filter'
 import { TextFilter } from '../calls/text-filter'
 
 type Row = Reply<'/api/admin/calls'>['data'][number]
-type Filter = Own & { readonly status: string }
+type Filter = Own & { readonly status: string; readonly pkey: string }
 
 const shape: SearchShape<Filter> = {
   read: (raw) => {
@@ -30,16 +30,18 @@ const shape: SearchShape<Filter> = {
       ...f,
       period: 'from' in f.period || [1, 7, 30, 90].includes(days) ? f.period : { days: 1 },
       status: /^[1-5]\d\d$/.test(raw.status ?? '') ? raw.status! : '',
+      pkey: /^[0-9a-f]{12}$/.test(raw.pkey ?? '') ? raw.pkey! : '',
     }
   },
   write: (f) => ({
     ...own.write(f),
     ...('days' in f.period ? { days: f.period.days === 1 ? undefined : String(f.period.days) } : {}),
     status: f.status || undefined,
+    pkey: f.pkey || undefined,
   }),
 }
 const active = (f: Filter) =>
-  [...names.filter((n) => n !== 'id'), 'status' as const].filter((n) => f[n] !== '')
+  [...names.filter((n) => n !== 'id'), 'status' as const, 'pkey' as const].filter((n) => f[n] !== '')
 
 export default function Calls() {
   const t = useT('admincalls')
@@ -47,7 +49,11 @@ export default function Calls() {
   const common = useT('common')
   const [filter, set] = usePageSearch(shape)
   const go = useGo()
-  const query = { ...asked({ ...filter, id: '' }), ...(filter.status ? { status: filter.status } : {}) }
+  const query = {
+    ...asked({ ...filter, id: '' }),
+    ...(filter.status ? { status: filter.status } : {}),
+    ...(filter.pkey ? { provider_key: filter.pkey } : {}),
+  }
   const q = useInfiniteQuery({
     queryKey: listAdminCalls.key(query),
     queryFn: ({ signal, pageParam }) =>
@@ -66,6 +72,7 @@ export default function Calls() {
       return `${c('key')} ${rows?.find((r) => r.key?.id === filter.key)?.key?.name ?? filter.key.slice(0, 12)}`
     if (n === 'min') return `${c('minCost')} ${money(filter.min, { exact: true, sign: false })}`
     if (n === 'status') return `${t('status')} ${filter.status}`
+    if (n === 'pkey') return `${t('providerKey')} ${filter.pkey}`
     if (n === 'result') return c.or(`r_${filter.result}`, c.or(`result_${filter.result}`, filter.result))
     return filter[n]
   }
@@ -287,9 +294,24 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
       head: c('provider'),
       from: 'xl' as const,
       cell: (r: Row) => (
-        <span translate="no" className="block max-w-[130px] truncate text-ink2">
-          {r.provider_name ?? r.provider ?? '—'}
-        </span>
+        <>
+          <span translate="no" className="block max-w-[130px] truncate text-ink2">
+            {r.provider_name ?? r.provider ?? '—'}
+          </span>
+          {r.provider_key !== null && r.provider_key !== filter.pkey && (
+            <button
+              type="button"
+              title={t('onlyProviderKey')}
+              aria-label={`${r.provider_key}: ${t('onlyProviderKey')}`}
+              onClick={() => set({ pkey: r.provider_key! })}
+              className="block text-small text-ink3 hover:text-accent-ink hover:underline"
+            >
+              <span translate="no" className="font-mono">
+                {r.provider_key.slice(0, 6)}
+              </span>
+            </button>
+          )}
+        </>
       ),
     },
     {

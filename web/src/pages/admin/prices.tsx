@@ -87,7 +87,7 @@ export default function Prices() {
             </div>
           )}
         </Panel>
-        <History may={may} />
+        <History may={may} settled={rows !== undefined} />
       </div>
       {editing && <EditPrices row={editing} version={version} onClose={() => setEditing(null)} />}
     </Page>

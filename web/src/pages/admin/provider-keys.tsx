@@ -9,6 +9,7 @@ import { useT, type T } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
+import { Link } from '../../ui/link'
 import { State } from '../../ui/marks'
 import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
@@ -180,7 +181,20 @@ function List({
           from: 'lg',
           cell: (k) => (k.added_at ? <When at={k.added_at} /> : '—'),
         },
-        { key: 'calls', head: t('keyCallsHead'), align: 'end', cell: (k) => integer(k.calls) },
+        {
+          key: 'calls',
+          head: t('keyCallsHead'),
+          align: 'end',
+          cell: (k) => (
+            <Link
+              to={`/admin/calls?pkey=${k.tag}`}
+              className="text-ink"
+              aria-label={t('keyCallsOf', { key: name(k, t) })}
+            >
+              {integer(k.calls)}
+            </Link>
+          ),
+        },
         { key: 'failed', head: t('keyFailed'), align: 'end', from: 'md', cell: (k) => integer(k.failed) },
         { key: 'limited', head: '429', align: 'end', from: 'md', cell: (k) => integer(k.limited) },
         {

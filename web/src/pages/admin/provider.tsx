@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
-import { patch, post, remove } from '../../api/client'
+import { patch, post, remove, type Reply } from '../../api/client'
 import { getAdminProvider } from '../../api/operations'
 import { useMe } from '../../api/query'
 import { useT } from '../../i18n'
@@ -37,10 +37,18 @@ export default function ProviderPage() {
         )}
       </Page>
     )
-  return <Shown key={id} p={data.data} crumbs={crumbs} />
+  return <Shown key={id} p={data.data} rate={data.rate} crumbs={crumbs} />
 }
 
-function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; to?: string }[] }) {
+function Shown({
+  p,
+  rate,
+  crumbs,
+}: {
+  p: Provider
+  rate: Reply<'/api/admin/providers/{id}'>['rate']
+  crumbs: readonly { label: string; to?: string }[]
+}) {
   const t = useT('providers')
   const me = useMe()
   const may = me?.user?.role === 'administrator'
@@ -120,7 +128,7 @@ function Shown({ p, crumbs }: { p: Provider; crumbs: readonly { label: string; t
         {(test.busy || tests) && (
           <Tests p={p} tests={tests} may={may && !locked} onTrusted={() => test.run()} />
         )}
-        <Rate may={may} />
+        <Rate rate={rate} may={may} />
         <Models
           p={p}
           may={may && !locked}

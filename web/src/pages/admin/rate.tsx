@@ -1,9 +1,7 @@
 /** What a dollar of a provider costs the customers, and where that is changed. */
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
-import { post } from '../../api/client'
-import { getAdminCatalog } from '../../api/operations'
+import { post, type Reply } from '../../api/client'
 import { add, compare, decimal, multiply, percent, plain, short, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -13,17 +11,15 @@ import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
 import { amount, renewAll } from './provider-data'
 
-export function Rate({ may }: { may: boolean }) {
+export function Rate({ rate, may }: { rate: Reply<'/api/admin/providers/{id}'>['rate']; may: boolean }) {
   const t = useT('providers')
-  const { data } = useQuery(getAdminCatalog())
   const [setting, setSetting] = useState(false)
-  if (!data) return null
-  const standard = data.rate.source === 'static' && data.rate.rate === '100'
+  const standard = rate.source === 'static' && rate.rate === '100'
   return (
     <div className="flex flex-col gap-2">
       <div className="flex flex-wrap items-center gap-x-3 gap-y-2">
         <p className="text-ink2">
-          <Effect rate={data.rate.rate} margin={data.rate.margin} />
+          <Effect rate={rate.rate} margin={rate.margin} />
         </p>
         {may && (
           <Button small icon="edit" onClick={() => setSetting(true)}>
@@ -32,9 +28,7 @@ export function Rate({ may }: { may: boolean }) {
         )}
       </div>
       {standard && <Notice tone="warn" title={t('rateDefault')} />}
-      {setting && (
-        <SetRate rate={data.rate.rate} margin={data.rate.margin} onClose={() => setSetting(false)} />
-      )}
+      {setting && <SetRate rate={rate.rate} margin={rate.margin} onClose={() => setSetting(false)} />}
     </div>
   )
 }
