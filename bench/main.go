@@ -7,6 +7,7 @@
 //	go run ./bench -passes 3       the best of three, for a noisy machine
 //	go run ./bench -against FILE   another build beside this one, slice by slice
 //	go run ./bench -memory         the memory under load, and whether it comes back
+//	go run ./bench -pages DIR      what the pages read of a database that was filled before
 //	go run ./bench -tls            a provider over TLS, by either client, and over HTTP/2
 package main
 
@@ -60,6 +61,7 @@ func run() error {
 	against := flag.String("against", "", "compare -weir with this other build, slice by slice, instead of everything else")
 	securing := flag.Bool("tls", false, "measure Weir with a provider over TLS, by either client, and over HTTP/2, instead of everything else; -against adds another build")
 	flag.IntVar(&s.models, "models", 0, "more models in Weir's catalog, with three endpoints for two models: what a large one costs")
+	reading := flag.String("pages", "", "measure what pages read of the database weir.db in this folder, over HTTP, instead of everything else; go test fills one")
 	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, mocktls, handtuned")
 	flag.StringVar(&listen, "listen", "", "internal: loopback address of -serve")
 	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned, folder of the certificate for mocktls")
@@ -72,6 +74,9 @@ func run() error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *reading != "" {
+		return pages(ctx, s, *reading)
+	}
 	if *remembering {
 		return memory(ctx, s)
 	}

@@ -114,9 +114,9 @@ func (r *results) weir(ctx context.Context, s settings, dir string, mock *proces
 	return nil
 }
 
-// openAccount makes a user with a key and money, and returns the key. In a second pass the user already exists.
-func openAccount(ctx context.Context, dir, binary, config string) (key string, err error) {
-	run := func(args ...string) (string, error) {
+// runner runs commands of Weir with a configuration, and returns what they print.
+func runner(ctx context.Context, dir, binary, config string) func(args ...string) (string, error) {
+	return func(args ...string) (string, error) {
 		command := exec.CommandContext(ctx, binary, append(args, "-c", config)...)
 		command.Dir, command.Env = dir, childEnv(dir)
 		printed, err := command.CombinedOutput()
@@ -125,6 +125,11 @@ func openAccount(ctx context.Context, dir, binary, config string) (key string, e
 		}
 		return strings.TrimSpace(string(printed)), nil
 	}
+}
+
+// openAccount makes a user with a key and money, and returns the key. In a second pass the user already exists.
+func openAccount(ctx context.Context, dir, binary, config string) (key string, err error) {
+	run := runner(ctx, dir, binary, config)
 	if _, err := os.Stat(filepath.Join(dir, "weir-data")); err != nil {
 		if _, err := run("user", "add", "bench"); err != nil {
 			return "", err

@@ -249,29 +249,26 @@ func (c *catalogPublishCmd) Run(ctx context.Context) error {
 
 // publishPart puts a part of the list into use: as a draft of prices that has nothing else.
 func (c *catalogPublishCmd) publishPart(ctx context.Context) error {
-	o, e, err := c.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	d, err := e.Draft(ctx)
-	if err != nil {
-		return err
-	}
-	if d != nil {
-		return errors.New(c.hint("there is a draft of prices already: take the part into it with weir price take, or discard it with weir price discard"))
-	}
-	if d, err = e.TakeImport(ctx, 0, c.take(), operator); err != nil {
-		return err
-	}
-	if err := c.showDraft(ctx, o, e, d); err != nil {
-		return err
-	}
-	if d, err = e.PublishDraft(ctx, d.Version, time.Time{}, false, operator); err != nil {
-		return err
-	}
-	fmt.Printf("Published as %d; %s\n", d.ID, soon)
-	return nil
+	return c.editing(ctx, func(o *app.Admin, e *edit.Editor) error {
+		d, err := e.Draft(ctx)
+		if err != nil {
+			return err
+		}
+		if d != nil {
+			return errors.New("there is a draft of prices already: take the part into it with: weir price take; or discard it with: weir price discard")
+		}
+		if d, err = e.TakeImport(ctx, 0, c.take(), operator); err != nil {
+			return err
+		}
+		if err := c.showDraft(ctx, o, e, d); err != nil {
+			return err
+		}
+		if d, err = e.PublishDraft(ctx, d.Version, time.Time{}, false, operator); err != nil {
+			return err
+		}
+		fmt.Printf("Published as %d; %s\n", d.ID, soon)
+		return nil
+	})
 }
 
 func publishPrices(ctx context.Context, cfg config.Config) error {

@@ -35,6 +35,16 @@ func (p *location) editor(ctx context.Context, create bool) (*app.Admin, *edit.E
 	return o, e, nil
 }
 
+// editing opens the store with the editor of the catalog for one act of a command.
+func (p *location) editing(ctx context.Context, act func(o *app.Admin, e *edit.Editor) error) error {
+	o, e, err := p.editor(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return act(o, e)
+}
+
 // soon ends the messages about changes that running nodes apply by themselves.
 const soon = "running nodes know within 5 seconds."
 

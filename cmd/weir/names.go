@@ -7,6 +7,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"weir/internal/app"
 	"weir/internal/catalog/edit"
 )
 
@@ -53,17 +54,14 @@ func (c *aliasRemoveCmd) Run(ctx context.Context) error {
 
 // put makes a row what set says, and prints what was done.
 func (p *location) put(ctx context.Context, k edit.Kind, id string, set edit.Spec) error {
-	o, e, err := p.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	_, done, err := e.Put(ctx, edit.Put{Kind: k, ID: id, Set: set}, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("The %s %s is %s; %s\n", k, id, done, soon)
-	return nil
+	return p.editing(ctx, func(_ *app.Admin, e *edit.Editor) error {
+		_, done, err := e.Put(ctx, edit.Put{Kind: k, ID: id, Set: set}, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("The %s %s is %s; %s\n", k, id, done, soon)
+		return nil
+	})
 }
 
 type orderCmd struct {

@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -19,6 +21,8 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
+var listsOfRepository string
+
 // The commands do what their help says, and their errors say what to do.
 func TestScripts(t *testing.T) {
 	t.Parallel()
@@ -26,6 +30,10 @@ func TestScripts(t *testing.T) {
 		t.Skip("a process for each command: runs without the race detector")
 	}
 	runtime.Gosched() // the longest tests take their places before the scripts do, and do not begin when these have ended
+	var err error
+	if listsOfRepository, err = filepath.Abs(filepath.Join("..", "..", "internal", "catalog", "sources")); err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -37,9 +45,38 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"postgres": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("WEIR_STORE_DSN", pgtest.New(t)) },
 			"dump":     func(ts *testscript.TestScript, _ bool, args []string) { scriptDump(t, ts, args) },
-			"node":     scriptNode, "ask": scriptAsk, "keep": scriptKeep, "tamper": scriptTamper,
+			"lists":    scriptLists, "node": scriptNode, "ask": scriptAsk, "keep": scriptKeep, "tamper": scriptTamper,
 		},
 	})
+}
+
+// scriptLists writes the public price lists of the repository into a folder, without models: VENDOR/MODEL of models.dev.
+func scriptLists(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: lists DIR VENDOR/MODEL...")
+	}
+	to := ts.MkAbs(args[0])
+	ts.Check(os.CopyFS(to, os.DirFS(listsOfRepository)))
+	packed := filepath.Join(to, "models-dev", "providers.json.gz")
+	f, err := os.Open(packed)
+	ts.Check(err)
+	r, err := gzip.NewReader(f)
+	ts.Check(err)
+	var list map[string]map[string]any
+	ts.Check(json.NewDecoder(r).Decode(&list))
+	ts.Check(f.Close())
+	for _, id := range args[1:] {
+		vendor, model, _ := strings.Cut(id, "/")
+		models, _ := list[vendor]["models"].(map[string]any)
+		if models[model] == nil {
+			ts.Fatalf("the lists have no %s", id)
+		}
+		delete(models, model)
+	}
+	text, err := json.Marshal(list)
+	ts.Check(err)
+	ts.Check(os.WriteFile(strings.TrimSuffix(packed, ".gz"), text, 0o600))
+	ts.Check(os.Remove(packed))
 }
 
 // scriptNode waits for the JSON line that a demo in the background writes to a file, and sets its values as $URL, $KEY, $MANAGEMENT.

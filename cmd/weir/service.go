@@ -7,6 +7,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/app"
 	"weir/internal/catalog/edit"
 )
 
@@ -67,20 +68,17 @@ func (c *serviceTakeCmd) Run(ctx context.Context, verb verb) error {
 	if c.For < 0 || c.For > 0 && c.For < time.Second {
 		return fmt.Errorf("--for %s is too short: it must be at least a second", c.For)
 	}
-	o, e, err := c.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	b, err := e.TakeOut(ctx, c.full(), edit.Mode(verb), c.For, c.Reason, operator)
-	if err != nil {
-		return err
-	}
-	if out := b.OutTarget(c.full(), time.Now()); out != nil {
-		done := map[edit.Mode]string{edit.Drain: "Drained", edit.Eject: "Ejected"}[out.Mode]
-		fmt.Printf("%s %s until %s; %s\n", done, out.Target, untilText(out.Until), soon)
-	}
-	return nil
+	return c.editing(ctx, func(_ *app.Admin, e *edit.Editor) error {
+		b, err := e.TakeOut(ctx, c.full(), edit.Mode(verb), c.For, c.Reason, operator)
+		if err != nil {
+			return err
+		}
+		if out := b.OutTarget(c.full(), time.Now()); out != nil {
+			done := map[edit.Mode]string{edit.Drain: "Drained", edit.Eject: "Ejected"}[out.Mode]
+			fmt.Printf("%s %s until %s; %s\n", done, out.Target, untilText(out.Until), soon)
+		}
+		return nil
+	})
 }
 
 type serviceReturnCmd struct {
@@ -89,14 +87,11 @@ type serviceReturnCmd struct {
 }
 
 func (c *serviceReturnCmd) Run(ctx context.Context) error {
-	o, e, err := c.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if _, err := e.Return(ctx, c.full(), operator); err != nil {
-		return err
-	}
-	fmt.Printf("Returned %s; %s\n", c.full(), soon)
-	return nil
+	return c.editing(ctx, func(_ *app.Admin, e *edit.Editor) error {
+		if _, err := e.Return(ctx, c.full(), operator); err != nil {
+			return err
+		}
+		fmt.Printf("Returned %s; %s\n", c.full(), soon)
+		return nil
+	})
 }

@@ -6,6 +6,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/app"
 	"weir/internal/catalog/edit"
 )
 
@@ -40,19 +41,16 @@ type settingSetCmd struct {
 }
 
 func (c *settingSetCmd) Run(ctx context.Context) error {
-	o, e, err := c.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	b, err := e.SetFor(ctx, c.Key, c.Value, c.For, operator)
-	if err != nil {
-		return err
-	}
-	if t := b.Temporary(c.Key, time.Now()); t != nil {
-		fmt.Printf("%s is %s until %s; %s\n", t.Key, t.Value, t.Until.Format(time.RFC3339), soon)
-	}
-	return nil
+	return c.editing(ctx, func(_ *app.Admin, e *edit.Editor) error {
+		b, err := e.SetFor(ctx, c.Key, c.Value, c.For, operator)
+		if err != nil {
+			return err
+		}
+		if t := b.Temporary(c.Key, time.Now()); t != nil {
+			fmt.Printf("%s is %s until %s; %s\n", t.Key, t.Value, t.Until.Format(time.RFC3339), soon)
+		}
+		return nil
+	})
 }
 
 type settingResetCmd struct {
@@ -61,14 +59,11 @@ type settingResetCmd struct {
 }
 
 func (c *settingResetCmd) Run(ctx context.Context) error {
-	o, e, err := c.editor(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if _, err := e.Reset(ctx, c.Key, operator); err != nil {
-		return err
-	}
-	fmt.Printf("For %s the configuration holds again; %s\n", c.Key, soon)
-	return nil
+	return c.editing(ctx, func(_ *app.Admin, e *edit.Editor) error {
+		if _, err := e.Reset(ctx, c.Key, operator); err != nil {
+			return err
+		}
+		fmt.Printf("For %s the configuration holds again; %s\n", c.Key, soon)
+		return nil
+	})
 }
