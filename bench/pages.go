@@ -56,12 +56,17 @@ var pageReads = []struct {
 	{"/presets", true, []string{"/api/presets"}},
 }
 
-// pages measures what pages read of the database DIR/weir.db, which is filled before, over HTTP: the processor time of the node for each page.
-func pages(ctx context.Context, s settings, dir string) error {
-	dir, err := filepath.Abs(dir)
+// pages measures what pages read of the database weir.db in a data directory, which is filled before, over HTTP: the processor time of the node for each page.
+func pages(ctx context.Context, s settings, data string) error {
+	data, err := filepath.Abs(data)
 	if err != nil {
 		return err
 	}
+	dir, err := os.MkdirTemp("", "weir-pages")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
 	binary, err := filepath.Abs(s.weir)
 	if err != nil {
 		return err
@@ -71,7 +76,7 @@ func pages(ctx context.Context, s settings, dir string) error {
 		return err
 	}
 	config := filepath.Join(dir, "weir.yaml")
-	if err := os.WriteFile(config, []byte(fmt.Sprintf("data_dir: %q\nserver: {listen: %q, admin_api: true}\n", dir, address)), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "data_dir: %q\nserver: {listen: %q, admin_api: true}\n", data, address), 0o600); err != nil {
 		return err
 	}
 	run := runner(ctx, dir, binary, config)

@@ -101,19 +101,27 @@ func eachFailure(c *record.Call, yield func(k failureKey, said string, reached b
 // The last call of a group is that with the latest time: a text of 16 digits comes before its id and what was said.
 const (
 	failureFigures = `CAST(SUM(errors) AS BIGINT), CAST(SUM(reached) AS BIGINT), MIN(first_at), MAX(last_at), MAX(substr('0000000000000000' || CAST(last_at AS TEXT), length(CAST(last_at AS TEXT)) + 1) || ' ' || sample || ' ' || said)`
-	failureCauses  = `SELECT code, provider, words, ` + failureFigures + `, COUNT(DISTINCT wallet), COUNT(DISTINCT endpoint) FROM call_failures WHERE hour >= $1 AND hour < $2`
-	causesOrder    = ` GROUP BY code, provider, words ORDER BY 4 DESC, 7 DESC, code, provider, words LIMIT `
-	failureParts   = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND ($3 = '' OR code = $3 AND provider = $4 AND words = $5) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
+	causeSums      = `SELECT code, provider, words, CAST(SUM(errors) AS BIGINT) AS errors, CAST(SUM(reached) AS BIGINT) AS reached, MIN(first_at) AS first_at, MAX(last_at) AS last_at,
+		COUNT(DISTINCT wallet) AS accounts, COUNT(DISTINCT endpoint) AS endpoints FROM call_failures WHERE hour >= $1 AND hour < $2`
+	failureParts = ` FROM call_failures WHERE hour >= $1 AND hour < $2 AND ($3 = '' OR code = $3 AND provider = $4 AND words = $5) GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT `
 )
 
 // Failures is report.Store.Failures.
 func (s *Ledger) Failures(ctx context.Context, from, to time.Time, most int) ([]report.Failure, error) {
-	return sqldb.List(ctx, s.db, "store.Failures", scanCause, failureCauses+causesOrder+strconv.Itoa(most), from.Unix(), to.Unix())
+	return sqldb.List(ctx, s.db, "store.Failures", scanCause, causes("", most), from.Unix(), to.Unix())
 }
 
 // FailuresAt is report.Store.FailuresAt.
 func (s *Ledger) FailuresAt(ctx context.Context, endpoint string, from, to time.Time, most int) ([]report.Failure, error) {
-	return sqldb.List(ctx, s.db, "store.FailuresAt", scanCause, failureCauses+` AND endpoint = $3`+causesOrder+strconv.Itoa(most), from.Unix(), to.Unix(), endpoint)
+	return sqldb.List(ctx, s.db, "store.FailuresAt", scanCause, causes(" AND endpoint = $3", most), from.Unix(), to.Unix(), endpoint)
+}
+
+// causes adds up the rows that fit by cause. The last call of each cause is looked up afterwards, in its hour: texts of all rows would be sorted
+// for the few that are shown.
+func causes(fit string, most int) string {
+	return "SELECT code, provider, words, errors, reached, first_at, last_at, (SELECT 'x ' || f.sample || ' ' || f.said FROM call_failures f WHERE f.hour = g.last_at / 3600000000 * 3600" +
+		" AND f.code = g.code AND f.provider = g.provider AND f.words = g.words AND f.last_at = g.last_at" + fit + " ORDER BY f.sample DESC, f.said DESC LIMIT 1), accounts, endpoints FROM (" +
+		causeSums + fit + " GROUP BY code, provider, words ORDER BY 4 DESC, 7 DESC, code, provider, words LIMIT " + strconv.Itoa(most) + ") g ORDER BY errors DESC, last_at DESC, code, provider, words"
 }
 
 func scanCause(row sqldb.Scanner) (f report.Failure, err error) {
