@@ -163,6 +163,7 @@ type Caller struct {
 	Above      []Above
 	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
+	Agent      bool   // the key is the access token of a program that a person has signed in
 
 	// Addresses are those from which the key works; none: all.
 	Addresses []netip.Prefix

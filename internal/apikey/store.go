@@ -100,6 +100,7 @@ type Found struct {
 	Team         string  // of the member, "" none
 	Above        []Above // the keys that it comes from, its parent first
 	Role         Role
+	Agent        bool // it is the access token of a program that a person has signed in
 	// AccountPreferences are the user's, as Key.Preferences are the key's.
 	AccountPreferences string
 }

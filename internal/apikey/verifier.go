@@ -320,7 +320,7 @@ func (v *Verifier) entryOf(found Found, now time.Time) (*entry, error) {
 	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet, Member: found.Member, Team: found.Team, Sees: Sight{Member: found.Member},
-		Management: found.Management, Role: found.Role, Limit: found.Limit, Above: found.Above, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
+		Management: found.Management, Role: found.Role, Agent: found.Agent, Limit: found.Limit, Above: found.Above, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
 	}}, nil
 }
 

@@ -29,23 +29,41 @@ func (g *Gateway) makeAgents(verifier *apikey.Verifier) *agent.Manager {
 }
 
 // agentSettings reads what is set for Claude Code; nil: nothing is.
-func (g *Gateway) agentSettings() (*httpapi.ManagedSettings, error) {
-	path := g.cfg.SignIn.ClaudeCode
-	if path == "" {
+func (g *Gateway) agentSettings() (*httpapi.AgentSettings, error) {
+	c := &g.cfg.SignIn
+	if c.ClaudeCode == "" && len(c.ClaudeCodes) == 0 {
 		return nil, nil
 	}
+	var all httpapi.AgentSettings
+	var err error
+	if c.ClaudeCode != "" {
+		if all.Everyone, err = managedSettings("sign_in.claude_code_settings", c.ClaudeCode); err != nil {
+			return nil, err
+		}
+	}
+	for i, f := range c.ClaudeCodes {
+		s, err := managedSettings(fmt.Sprintf("sign_in.claude_code_settings_for[%d].file", i), f.File)
+		if err != nil {
+			return nil, err
+		}
+		all.For = append(all.For, httpapi.SettingsFor{Who: f.Who, Settings: s})
+	}
+	return &all, nil
+}
+
+func managedSettings(setting, path string) (*httpapi.ManagedSettings, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
+		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, httpapi.MaxManagedSettings+1))
 	if err != nil {
-		return nil, fmt.Errorf("sign_in.claude_code_settings: %w", err)
+		return nil, fmt.Errorf("%s: %w", setting, err)
 	}
 	s, err := httpapi.ReadManagedSettings(text)
 	if err != nil {
-		return nil, fmt.Errorf("sign_in.claude_code_settings: %s: %w", path, err)
+		return nil, fmt.Errorf("%s: %s: %w", setting, path, err)
 	}
 	return s, nil
 }

@@ -161,8 +161,15 @@ type Relay struct {
 // SignIn decides who may sign in with a browser.
 type SignIn struct {
 	auth.Config `yaml:",inline"`
-	Providers   []oidc.Provider `yaml:"providers"`            // where people may sign in instead
-	ClaudeCode  string          `yaml:"claude_code_settings"` // file with what is set for Claude Codes that are signed in, as in its managed-settings.json; "": nothing
+	Providers   []oidc.Provider `yaml:"providers"`                // where people may sign in instead
+	ClaudeCode  string          `yaml:"claude_code_settings"`     // file with what is set for Claude Codes that are signed in, as in its managed-settings.json; "": nothing
+	ClaudeCodes []AgentSettings `yaml:"claude_code_settings_for"` // files for some people, instead
+}
+
+// AgentSettings are what is set for the programs of some people.
+type AgentSettings struct {
+	Who  []string `yaml:"who"` // e-mail addresses, "@" and a domain, ids of users, "role:" and a role
+	File string   `yaml:"file"`
 }
 
 // Payments configures how people pay for their wallets.

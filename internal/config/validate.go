@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -155,6 +156,24 @@ func (k *checker) signIn() {
 	k.positive("sign_in.session_idle", int64(s.Idle))
 	if s.Longest < s.Idle {
 		k.fail("sign_in.session_max", "it must be at least session_idle (%s)", s.Idle)
+	}
+	for i, a := range s.ClaudeCodes {
+		at := fmt.Sprintf("sign_in.claude_code_settings_for[%d]", i)
+		if a.File == "" {
+			k.fail(at+".file", "it is missing")
+		}
+		if len(a.Who) == 0 {
+			k.fail(at+".who", "it is missing: write addresses, @ and a domain, ids of users, or role: and a role")
+		}
+		for _, who := range a.Who {
+			role, isRole := strings.CutPrefix(who, "role:")
+			switch {
+			case isRole && role != string(apikey.User) && !apikey.Role(role).Operates():
+				k.fail(at+".who", "%q is not a role; the roles are user, operator and administrator", role)
+			case !isRole && !strings.HasPrefix(who, "usr_") && !strings.Contains(who, "@"):
+				k.fail(at+".who", "%q is nobody; write an address, @ and a domain, the id of a user, or role: and a role", who)
+			}
+		}
 	}
 	k.signInProviders()
 	k.oneOf("mail.encryption", m.Encryption, mail.StartTLS, mail.TLS, mail.Plain)

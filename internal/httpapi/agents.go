@@ -196,9 +196,28 @@ func (x *request) postOAuthRevoke() error {
 	return nil
 }
 
+// managedSettings is what is set for the caller; nil: nothing.
+func (x *request) managedSettings() (*ManagedSettings, error) {
+	all := x.api.AgentSettings
+	if all == nil || len(all.For) == 0 || x.api.People == nil {
+		if all == nil {
+			return nil, nil
+		}
+		return all.Everyone, nil
+	}
+	p, err := x.api.People.Of(x.context(), x.caller.User)
+	if err != nil {
+		return nil, err
+	}
+	return all.of(&p), nil
+}
+
 // getManagedSettings is what the operator has set for Claude Code. Its ETag is quoted; the client computes it of the settings that it holds.
 func (x *request) getManagedSettings() error {
-	s := x.api.AgentSettings
+	s, err := x.managedSettings()
+	if err != nil {
+		return err
+	}
 	if s == nil {
 		return fault.New(fault.NotFound, "httpapi.getManagedSettings", "This gateway sets nothing for Claude Code.")
 	}

@@ -311,7 +311,7 @@ func TestManagedSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.AgentSettings = set })
+	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.AgentSettings = &httpapi.AgentSettings{Everyone: set} })
 	r := n.do("GET", "/managed/settings", "")
 	tag := `"` + set.Checksum + `"`
 	m := r.json(t)
@@ -328,6 +328,43 @@ func TestManagedSettings(t *testing.T) {
 	}
 	none := start(t, relayFunc(hello), nil)
 	if r := none.do("GET", "/managed/settings", ""); r.StatusCode != 404 || at(r.json(t), "error", "type") != "not_found_error" {
+		t.Errorf("%d %s", r.StatusCode, r.body)
+	}
+}
+
+// TestManagedSettingsOfPeople gives each person the first settings that are for them: by address, domain, id and role.
+func TestManagedSettingsOfPeople(t *testing.T) {
+	t.Parallel()
+	named := func(name string) *httpapi.ManagedSettings {
+		s, err := httpapi.ReadManagedSettings([]byte(`{"for":"` + name + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	all := &httpapi.AgentSettings{Everyone: named("everyone"), For: []httpapi.SettingsFor{
+		{Who: []string{"nobody@example.org", "Boris@Example.org"}, Settings: named("boris")},
+		{Who: []string{"@contractors.example.org"}, Settings: named("contractors")},
+		{Who: []string{"role:operator", "role:administrator"}, Settings: named("operators")},
+	}}
+	n := startWith(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.AgentSettings = all })
+	for email, want := range map[string]struct {
+		role apikey.Role
+		name any
+	}{
+		"anna@example.org":              {apikey.User, "everyone"},
+		"boris@example.org":             {apikey.Operator, "boris"},
+		"carl@contractors.example.org":  {apikey.Operator, "contractors"},
+		"dora@contractors.example.org2": {apikey.User, "everyone"},
+		"emil@example.org":              {apikey.Operator, "operators"},
+	} {
+		access, _ := n.signAgentIn(n.join(t, email, want.role))["access_token"].(string)
+		if r := n.do("GET", "/managed/settings", "", "Authorization", "Bearer "+access); at(r.json(t), "settings", "for") != want.name {
+			t.Errorf("%s: %d %s", email, r.StatusCode, r.body)
+		}
+	}
+	all.Everyone = nil
+	if r := n.do("GET", "/managed/settings", ""); r.StatusCode != 200 || at(r.json(t), "settings", "for") != "operators" { // the first user is an administrator
 		t.Errorf("%d %s", r.StatusCode, r.body)
 	}
 }

@@ -94,8 +94,8 @@ type Deps struct {
 
 	Organizations Organizations // nil: there are none
 
-	Agents        Agents           // nil: programs cannot be signed in
-	AgentSettings *ManagedSettings // for Claude Code; nil: none
+	Agents        Agents         // nil: programs cannot be signed in
+	AgentSettings *AgentSettings // for Claude Code; nil: none
 
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
@@ -146,6 +146,8 @@ type API struct {
 	sockets     *limit.Count // open, by user
 	openSockets atomic.Int64
 	socketBytes *limit.Budget // what they keep of their responses
+
+	standings standings // of programs that are signed in
 
 	draining atomic.Bool
 }
@@ -305,6 +307,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: tokenPath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthToken},
 		{Method: "POST", Pattern: revokePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthRevoke},
 		{Method: "GET", Pattern: "/managed/settings", access: anyKey, envelope: messagesEnvelope, handle: (*request).getManagedSettings},
+		{Method: "GET", Pattern: usagePath, access: anyKey, envelope: messagesEnvelope, handle: (*request).getOAuthUsage},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},

@@ -179,7 +179,10 @@ func appendErrorCode(o *object, e *fault.Error) {
 func (x *request) writeError(e *fault.Error) {
 	status := httpserver.Status(e)
 	var body []byte
-	switch envelope := x.envelope(); {
+	switch envelope, capped := x.envelope(), x.capped(e); {
+	case capped != nil:
+		e, status = capped, http.StatusTooManyRequests
+		body = MessagesErrorBody(e, x.id)
 	case envelope == messagesEnvelope:
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	case envelope == geminiEnvelope:

@@ -142,6 +142,8 @@ func (b *books) Statement(_ context.Context, wallet string, before int64, count 
 }
 
 func (b *books) KeySpend(_ context.Context, key string) (ledger.KeySpend, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	return b.spend[key], nil
 }
 

@@ -5,7 +5,9 @@ import (
 	"encoding/hex"
 	"slices"
 	"strconv"
+	"strings"
 
+	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
@@ -15,6 +17,33 @@ type ManagedSettings struct {
 	ID       string // of these settings, as a UUID
 	JSON     []byte // with its members in order and no space
 	Checksum string // "sha256:" and the hex SHA-256 of JSON, as the client computes it of what it holds
+}
+
+// AgentSettings are the settings of all people. The first ones count that are for a person, else those for everybody.
+type AgentSettings struct {
+	For      []SettingsFor
+	Everyone *ManagedSettings // nil: none
+}
+
+// SettingsFor are settings of some people.
+type SettingsFor struct {
+	Who      []string // e-mail addresses, "@" and a domain, ids of users, "role:" and a role
+	Settings *ManagedSettings
+}
+
+// of is what a person has; nil: nothing.
+func (a *AgentSettings) of(p *auth.Person) *ManagedSettings {
+	email := strings.ToLower(p.Email)
+	_, domain, _ := strings.Cut(email, "@")
+	for i := range a.For {
+		for _, who := range a.For[i].Who {
+			switch who = strings.ToLower(who); {
+			case who == strings.ToLower(p.ID), who == "role:"+string(p.Role), email != "" && (who == email || who == "@"+domain):
+				return a.For[i].Settings
+			}
+		}
+	}
+	return a.Everyone
 }
 
 // MaxManagedSettings is the largest text of settings in bytes.

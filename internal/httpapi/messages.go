@@ -29,6 +29,7 @@ func (x *request) postMessages() error {
 	if err := x.reserve(req); err != nil {
 		return err
 	}
+	x.showStanding()
 	call := x.newCall(req, "messages", messages.PromptText(req))
 	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req), Request: req}
 	defer func() { x.record = call.Record }()

@@ -84,6 +84,29 @@ func (r Reset) Period(at time.Time) Period {
 	return Period{PeriodTotal, 0}
 }
 
+// Ends is when the interval ends that has a moment, by the account's clock, as Reader.Local writes it; the zero time for Never.
+func (r Reset) Ends(local func(time.Time) time.Time, at time.Time) time.Time {
+	wall := local(at)
+	y, m, d := wall.Date()
+	switch r {
+	case Daily:
+		d++
+	case Weekly:
+		d += 7 - (int(wall.Weekday())+6)%7
+	case Monthly:
+		m, d = m+1, 1
+	default:
+		return time.Time{}
+	}
+	next := time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	const shift = 3 * time.Hour // clocks may be changed until then, by two hours and by half an hour of a zone
+	t := at.UTC().Truncate(time.Hour).Add(next.Sub(wall) - shift).Truncate(time.Hour)
+	for local(t).Before(next) {
+		t = t.Add(time.Hour)
+	}
+	return t
+}
+
 // Config is how a Book works. It begins with Default; Dir and Now must be set.
 type Config struct {
 	LeaseFor   time.Duration `constant:"lease_for"`   // how long leases are used after the last sign of life that the store took

@@ -106,9 +106,9 @@ func (s *Accounts) KeyByID(ctx context.Context, id string) (apikey.Found, error)
 
 func (s *Accounts) foundKey(ctx context.Context, op, where, value string) (f apikey.Found, err error) {
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) {
-		f.Key, err = keys.ScanWith(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences, &f.Team)
+		f.Key, err = keys.ScanWith(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences, &f.Team, &f.Agent)
 		return err
-	}, `SELECT `+keys.Of("k")+`, u.wallet, `+closedTo+`, u.role, u.preferences, COALESCE(m.team, v.team, '') FROM api_keys k JOIN users u ON u.id = k.user_id
+	}, `SELECT `+keys.Of("k")+`, u.wallet, `+closedTo+`, u.role, u.preferences, COALESCE(m.team, v.team, ''), EXISTS (SELECT 1 FROM agents a WHERE a.key_id = k.id) FROM api_keys k JOIN users u ON u.id = k.user_id
 		LEFT JOIN users p ON p.id = k.member LEFT JOIN org_members m ON m.org = k.user_id AND m.user_id = k.member LEFT JOIN org_services v ON v.org = k.user_id AND v.id = k.member AND v.ended_at IS NULL WHERE `+where, value)
 	return f, noKey(op, err)
 }
