@@ -43,6 +43,7 @@ type Deps struct {
 	Accounts      *account.Manager
 	People        *auth.Manager                                                // nil: there is no sign-in
 	Organizations *organization.Manager                                        // nil likewise
+	AgentReports  ReportsOfAgents                                              // nil: none
 	Agents        *agent.Manager                                               // nil likewise
 	CallerOf      func(ctx context.Context, id string) (*apikey.Caller, error) // the caller of a key by its id
 	History       *history.Manager

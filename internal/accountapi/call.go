@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/agent"
 	"weir/internal/explain"
 	"weir/internal/fault"
 	"weir/internal/history"
@@ -48,6 +49,7 @@ type Call struct {
 	Generating   int64                 `json:"generating_ms"`
 	Duration     int64                 `json:"duration_ms"`
 	Session      *string               `json:"session_id"`
+	Reported     *SessionReport        `json:"session_report"` // what the program has said of the session; null: nothing
 	ClientUser   *string               `json:"client_user"`
 	Tags         []string              `json:"tags"`   // as name=value, or a name alone
 	Member       *string               `json:"member"` // id of the person, or of the service, of an organization for whom the key works
@@ -67,6 +69,46 @@ type Call struct {
 	Entries      []int64               `json:"entries"`
 	Refunds      []Movement            `json:"refunds"`
 	StoredText   bool                  `json:"stored_text"`
+}
+
+// SessionReport is what a coding agent counts of a session and reports by itself. It is not checked, and has no part in any charge.
+type SessionReport struct {
+	Client        *string   `json:"client"` // name and version of the program
+	FirstAt       time.Time `json:"first_at"`
+	LastAt        time.Time `json:"last_at"`
+	EditsAccepted int64     `json:"edits_accepted"` // uses of tools that edit files
+	EditsRejected int64     `json:"edits_rejected"`
+	ToolsAccepted int64     `json:"tools_accepted"` // uses of all tools
+	ToolsRejected int64     `json:"tools_rejected"`
+	LinesAdded    int64     `json:"lines_added"`
+	LinesRemoved  int64     `json:"lines_removed"`
+	Commits       int64     `json:"commits"`
+	PullRequests  int64     `json:"pull_requests"`
+	UserMS        int64     `json:"user_ms"`    // the person was active
+	ProgramMS     int64     `json:"program_ms"` // the program worked
+}
+
+// ReportsOfAgents finds what programs have reported. *agent.Collector is one.
+type ReportsOfAgents interface {
+	// ReportOf finds the report of a session of a user. It fails with fault.NotFound.
+	ReportOf(ctx context.Context, user, session string) (agent.Report, error)
+}
+
+// reportOf is what was reported of a session, nil nothing.
+func reportOf(ctx context.Context, d Deps, user, session string) (*SessionReport, error) {
+	if d.AgentReports == nil || session == "" {
+		return nil, nil
+	}
+	r, err := d.AgentReports.ReportOf(ctx, user, session)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	n := &r.Sums
+	return &SessionReport{
+		Client: OrNull(r.Client), FirstAt: r.FirstAt, LastAt: r.LastAt, EditsAccepted: n[agent.EditsAccepted], EditsRejected: n[agent.EditsRejected], ToolsAccepted: n[agent.ToolsAccepted],
+		ToolsRejected: n[agent.ToolsRejected], LinesAdded: n[agent.LinesAdded], LinesRemoved: n[agent.LinesRemoved], Commits: n[agent.Commits], PullRequests: n[agent.PullRequests],
+		UserMS: n[agent.ActiveUser], ProgramMS: n[agent.ActiveProgram],
+	}, err
 }
 
 // CallPreset is the preset that a request used.
@@ -182,6 +224,9 @@ func (d Deps) OneCall(ctx context.Context, wallet, id string, now time.Time) (r 
 	}
 	refunds, err := d.Books.Refunds(ctx, wallet, id)
 	out = callOf(r)
+	if err == nil {
+		out.Reported, err = reportOf(ctx, d, r.User, r.Session)
+	}
 	for i := range entries {
 		out.Entries = append(out.Entries, entries[i].ID)
 	}

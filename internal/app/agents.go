@@ -28,6 +28,21 @@ func (g *Gateway) makeAgents(verifier *apikey.Verifier) *agent.Manager {
 	return agents
 }
 
+const writeReportsEvery = 5 * time.Second
+
+// makeReports makes what gathers reports of agents.
+func (g *Gateway) makeReports() *agent.Collector {
+	c := agent.NewCollector(g.store.Agents, time.Now)
+	write := func(ctx context.Context) {
+		if err := c.Flush(ctx); err != nil {
+			g.slog.Warn("what programs have reported of their sessions could not be written; it is tried again", "error", err)
+		}
+	}
+	g.onClose(write)
+	g.keep(loop.Every(writeReportsEvery, write))
+	return c
+}
+
 // agentSettings reads what is set for Claude Code; nil: nothing is.
 func (g *Gateway) agentSettings() (*httpapi.AgentSettings, error) {
 	c := &g.cfg.SignIn

@@ -93,6 +93,7 @@ type Gateway struct {
 	clock        func() time.Time
 	people       *auth.Manager
 	agents       *agent.Manager
+	reports      *agent.Collector
 	rankings     *listing.Rankings
 	editor       *edit.Editor
 	console      *console.Console
@@ -260,7 +261,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if g.people, err = g.makePeople(keys, fetcher); err != nil {
 		return g, err
 	}
-	g.agents = g.makeAgents(verifier)
+	g.agents, g.reports = g.makeAgents(verifier), g.makeReports()
 	settings, err := g.agentSettings()
 	if err != nil {
 		return g, err
@@ -307,14 +308,14 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	orgs := g.makeOrganizations(keys, verifier)
 	operations := g.operations(accountapi.Deps{
-		Organizations: orgs,
-		Accounts:      accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
+		Organizations: orgs, AgentReports: g.reports,
+		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
 		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
 		Payments: payments, NotifyFrom: notifyFrom, Events: events, Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 	})
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
-		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Organizations: orgs, Agents: g.agents, AgentSettings: settings, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Organizations: orgs, Agents: g.agents, AgentSettings: settings, AgentReports: g.reports, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme, Sealer: ring,

@@ -95,6 +95,7 @@ type Deps struct {
 	Organizations Organizations // nil: there are none
 
 	Agents        Agents         // nil: programs cannot be signed in
+	AgentReports  AgentReports   // nil: what programs report of themselves is not kept
 	AgentSettings *AgentSettings // for Claude Code; nil: none
 
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
@@ -307,6 +308,9 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: tokenPath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthToken},
 		{Method: "POST", Pattern: revokePath, access: linked, envelope: oauthEnvelope, body: atMost(maxOAuthForm), handle: (*request).postOAuthRevoke},
 		{Method: "GET", Pattern: "/managed/settings", access: anyKey, envelope: messagesEnvelope, handle: (*request).getManagedSettings},
+		{Method: "POST", Pattern: "/v1/metrics", access: anyKey, envelope: messagesEnvelope, body: managementBody, aside: true, handle: (*request).postMetrics},
+		{Method: "POST", Pattern: "/v1/logs", access: anyKey, envelope: messagesEnvelope, body: managementBody, aside: true, handle: (*request).postLogs},
+		{Method: "POST", Pattern: "/v1/traces", access: anyKey, envelope: messagesEnvelope, body: managementBody, aside: true, handle: (*request).postTraces},
 		{Method: "GET", Pattern: usagePath, access: anyKey, envelope: messagesEnvelope, handle: (*request).getOAuthUsage},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/agent"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -79,6 +80,8 @@ func (x *request) readMessages(decode func([]byte) (*completion.Request, error))
 func (x *request) readHeaders(req *completion.Request) (err error) {
 	if id := x.header("X-Session-Id"); id != "" {
 		req.SessionID = id
+	} else if id := x.header("X-Claude-Code-Session-Id"); id != "" && req.SessionID == "" && len(id) <= agent.MaxSession {
+		req.SessionID = id // by which its reports are joined to its calls
 	}
 	if len(req.SessionID) > 4*256 || len(x.header("X-Session-Id")) > 256 {
 		return fault.Field("httpapi.headers", "session_id", "X-Session-Id must have at most 256 bytes.")

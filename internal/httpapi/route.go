@@ -41,6 +41,7 @@ type Route struct {
 	whole    bool                   // it shows what all of an organization do
 	private  bool                   // the answer is for the person alone
 	cookies  bool                   // a success sets a cookie or takes it away
+	aside    bool                   // requests use no allowance of their key, though they have a body
 	leaves   bool                   // it is open to a session that looks at the interface as another person sees it, and ends that
 	from     func(netip.Addr) error // refuses other services by their addresses; only for notifying
 	envelope envelope               // of its errors
@@ -69,7 +70,9 @@ func (r *Route) admitted() bool {
 func (r *Route) inner() bool { return r.access == administration || r.access == operating }
 
 // rated reports whether requests use the allowances of their key.
-func (r *Route) rated() bool { return r.body != nil && (r.access == inference || r.access == anyKey) }
+func (r *Route) rated() bool {
+	return r.body != nil && !r.aside && (r.access == inference || r.access == anyKey)
+}
 
 // changes reports whether requests may change something of an account, and so leave rows that stay. Administrators are trusted with that.
 func (r *Route) changes() bool {

@@ -217,7 +217,7 @@ var homes = []home{
 	{"github.com/pressly/goose/v3", []string{"internal/store", "internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/wneessen/go-mail", []string{"internal/mail"}, "only the mail package knows how mail is sent"},
 	{"golang.org/x/net", []string{"internal/config", "internal/mail", "internal/outbound", "internal/outbound/tunnel"}, "only mail servers and the settings that name hosts need names in other letters (idna), and only these two know proxies (httpproxy, proxy)"},
-	{"google.golang.org/protobuf", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans are protobuf"},
+	{"google.golang.org/protobuf", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest", "internal/wire/otlp"}, "only OpenTelemetry is protobuf"},
 	{"go.opentelemetry.io", []string{"internal/trace/otlp", "internal/trace/otlp/otlptest"}, "only spans have the messages of OpenTelemetry"},
 	{"codeberg.org/go-pdf/fpdf", []string{"internal/report/paper"}, "only what is printed is a PDF document"},
 	{"github.com/boombuler/barcode", []string{"internal/report/paper"}, "only what is printed has a code to scan"},

@@ -193,7 +193,11 @@ func (s *Agents) Sweep(ctx context.Context, old, now, idle time.Time, n int) (go
 		if err != nil {
 			return err
 		}
-		gone = int(changed) + len(over)
+		reports, err := t.Exec(`DELETE FROM agent_reports WHERE (user_id, session) IN (SELECT user_id, session FROM agent_reports WHERE last_at <= $1 LIMIT $2)`, now.Add(-agent.KeepReport).UnixMicro(), n)
+		if err != nil {
+			return err
+		}
+		gone = int(changed) + int(reports) + len(over)
 		for i := range over {
 			if err := endAgents(t, now, over[i].User, `= $3`, over[i].Key); err != nil {
 				return err

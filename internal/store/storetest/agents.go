@@ -18,7 +18,7 @@ import (
 func Agents(t *testing.T, open Open) {
 	s := open(t, nil)
 	for name, test := range map[string]func(*testing.T, *store.Store){
-		"Devices": agentDevices, "Begin": agentBegin, "BeginOnce": agentBeginOnce, "Renew": agentRenew, "RenewRace": agentRenewRace, "Ends": agentEnds, "Most": agentMost, "Sweep": agentSweep, "Forget": agentForget,
+		"Devices": agentDevices, "Begin": agentBegin, "BeginOnce": agentBeginOnce, "Renew": agentRenew, "RenewRace": agentRenewRace, "Ends": agentEnds, "Most": agentMost, "Sweep": agentSweep, "Forget": agentForget, "Reports": agentReports,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}

@@ -35,6 +35,7 @@ var lives = map[string]retention{
 	"passkeys":      {byUsers, "20", withAccount},
 	"identities":    {byUsers, "20", withAccount},
 	"agents":        {byUsers, "20", "agent.Sweep"},
+	"agent_reports": {byUsers, "agent.MaxReports", "agent.Sweep, 90 days after the last"},
 	"second_steps":  {byUsers, "one", withAccount},
 
 	"chats":              {byUsers, "by number and bytes", "chat.Sweep"},

@@ -45,6 +45,7 @@ export const getGeneration = /* @__PURE__ */ query('getGeneration', '/v1/generat
 export const getCurrentKey = /* @__PURE__ */ query('getCurrentKey', '/v1/key', '/api/v1/key')
 export const listKeys = /* @__PURE__ */ query('listKeys', '/v1/keys', '/api/v1/keys')
 export const getKey = /* @__PURE__ */ query('getKey', '/v1/keys/{hash}', '/api/v1/keys/{hash}')
+export const getAgentUsage = /* @__PURE__ */ query('getAgentUsage', '/api/oauth/usage')
 export const getStatement = /* @__PURE__ */ query('getStatement', '/api/account/statement')
 export const getMe = /* @__PURE__ */ query('getMe', '/api/me')
 export const getSetup = /* @__PURE__ */ query('getSetup', '/api/setup')

@@ -1316,6 +1316,83 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/oauth/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a signed-in program has spent of its limit, as Claude Code shows it */
+        get: operations["getAgentUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take what a coding agent reports of itself with OTLP: counts of its sessions
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         */
+        post: operations["reportMetrics"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take what a coding agent reports of itself with OTLP: which tool calls were accepted
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         */
+        post: operations["reportLogs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/traces": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Take what a coding agent reports of itself with OTLP: spans, of which nothing is kept
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         */
+        post: operations["reportTraces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/managed/settings": {
         parameters: {
             query?: never;
@@ -6095,6 +6172,40 @@ export interface components {
             /** @description Of the person who has allowed it */
             email?: string;
         };
+        AgentUsage: {
+            extra_usage: {
+                is_enabled: boolean;
+                /** @description The limit of the key in kopecks, whatever its interval; null: none */
+                monthly_limit: number | null;
+                /** @description Spent in the interval of the limit, in kopecks; without a limit, in this month */
+                used_credits: number;
+                /** @description Whole percent */
+                utilization: number | null;
+                /** @enum {string} */
+                currency: "RUB";
+                daily?: components["schemas"]["AgentUsagePart"];
+                weekly?: components["schemas"]["AgentUsagePart"];
+            };
+            limits: {
+                /** @enum {string} */
+                kind: "spend";
+                /** @enum {string} */
+                group: "daily" | "weekly" | "monthly";
+                percent: number;
+                /** Format: date-time */
+                resets_at: string;
+                /** @enum {string} */
+                severity: "normal" | "warning" | "critical";
+                is_active: boolean;
+            }[];
+        };
+        /** @description Only where the key has no limit */
+        AgentUsagePart: {
+            limit: null;
+            /** @description In kopecks */
+            used_credits: number;
+            utilization: null;
+        };
         ManagedSettings: {
             /**
              * Format: uuid
@@ -7860,6 +7971,8 @@ export interface components {
             duration_ms: number;
             /** @description Nil for a key */
             session_id: string | null;
+            /** @description What the program has said of the session; null: nothing */
+            session_report: components["schemas"]["SessionReport"] | null;
             client_user: string | null;
             /** @description As name=value, or a name alone */
             tags: string[];
@@ -8806,6 +8919,8 @@ export interface components {
             duration_ms: number;
             /** @description Nil for a key */
             session_id: string | null;
+            /** @description What the program has said of the session; null: nothing */
+            session_report: components["schemas"]["SessionReport"] | null;
             client_user: string | null;
             /** @description As name=value, or a name alone */
             tags: string[];
@@ -12384,6 +12499,29 @@ export interface components {
             current: boolean;
             /** @description The person proved who they are in the last 10 minutes */
             fresh: boolean;
+        };
+        /** @description What a coding agent counts of a session and reports by itself. It is not checked, and has no part in any charge. */
+        SessionReport: {
+            /** @description Name and version of the program */
+            client: string | null;
+            /** Format: date-time */
+            first_at: string;
+            /** Format: date-time */
+            last_at: string;
+            /** @description Uses of tools that edit files */
+            edits_accepted: number;
+            edits_rejected: number;
+            /** @description Uses of all tools */
+            tools_accepted: number;
+            tools_rejected: number;
+            lines_added: number;
+            lines_removed: number;
+            commits: number;
+            pull_requests: number;
+            /** @description The person was active */
+            user_ms: number;
+            /** @description The program worked */
+            program_ms: number;
         };
         /** @description A charge that could not be posted, and waits for a decision. */
         SetAside: {
@@ -16818,6 +16956,112 @@ export interface operations {
             };
             "4XX": components["responses"]["OAuthError"];
             default: components["responses"]["OAuthError"];
+        };
+    };
+    getAgentUsage: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description In kopecks, of the key of the request */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentUsage"];
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    reportMetrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Taken */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    reportLogs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Taken */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
+        };
+    };
+    reportTraces: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": Record<string, never>;
+                "application/x-protobuf": string;
+            };
+        };
+        responses: {
+            /** @description Taken */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, never>;
+                    "application/x-protobuf": string;
+                };
+            };
+            "4XX": components["responses"]["MessagesError"];
+            default: components["responses"]["MessagesError"];
         };
     };
     getManagedSettings: {

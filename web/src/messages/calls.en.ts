@@ -79,6 +79,9 @@ const messages = {
   f_session: 'Session',
   f_tags: 'Tags',
   tag: 'Tag',
+  f_reported: 'The program reports',
+  reported:
+    '{client}: {accepted} tool calls accepted, {rejected} rejected; {edits} edits accepted, {noEdits} rejected; lines +{added} −{removed}; commits: {commits}; pull requests: {pulls}; active: {user} min, the program: {program} min',
   f_catalog: 'Catalog version',
   f_notice: 'Not sent to the provider',
   f_error: 'Error',

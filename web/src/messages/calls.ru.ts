@@ -80,6 +80,9 @@ export default {
   f_session: 'Сеанс',
   f_tags: 'Метки',
   tag: 'Метка',
+  f_reported: 'Программа сообщает',
+  reported:
+    '{client}: вызовов инструментов принято — {accepted}, отклонено — {rejected}; правок принято — {edits}, отклонено — {noEdits}; строк +{added} −{removed}; коммитов: {commits}; запросов на слияние: {pulls}; активность: {user} мин, работа программы: {program} мин',
   f_catalog: 'Версия каталога',
   f_notice: 'Не передано провайдеру',
   f_error: 'Ошибка',

@@ -125,6 +125,23 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
                   </span>
                 ),
               ],
+              [
+                t('f_reported'),
+                c.session_report &&
+                  t('reported', {
+                    client: c.session_report.client ?? '',
+                    accepted: c.session_report.tools_accepted,
+                    rejected: c.session_report.tools_rejected,
+                    edits: c.session_report.edits_accepted,
+                    noEdits: c.session_report.edits_rejected,
+                    added: c.session_report.lines_added,
+                    removed: c.session_report.lines_removed,
+                    commits: c.session_report.commits,
+                    pulls: c.session_report.pull_requests,
+                    user: Math.round(c.session_report.user_ms / 60000),
+                    program: Math.round(c.session_report.program_ms / 60000),
+                  }),
+              ],
               [t('f_request'), <code key="r">{c.request_id}</code>],
               [t('f_catalog'), c.plan.catalog_version && <code>{c.plan.catalog_version}</code>],
             ]}
