@@ -30,6 +30,10 @@ const (
 	socketShare = 4
 	// beyondBody is how much larger than a body a message may be that is refused with a word.
 	beyondBody = 1 << 20
+	// mostWaiting is how many messages of a socket wait for the end of those before them, beside what their memory bounds.
+	mostWaiting = 16
+	// waitingTime is how long a message may take to arrive that will wait.
+	waitingTime = time.Minute
 	// peeked is how much of a message is read to see whether it asks for anything.
 	peeked = 512
 )
@@ -43,6 +47,19 @@ type socket struct {
 	id   string        // of that request
 	user string
 	kept turns
+
+	mu      sync.Mutex
+	running bool      // a message is being answered
+	over    bool      // the socket has ended: no other is
+	last    *turn     // the one that is answered or was the last; nil: none yet
+	waiting []waiting // to be answered, in the order in which they came
+	room    limit.Tab // of what waits
+}
+
+// waiting is a message that was read and waits for the end of those before it.
+type waiting struct {
+	message []byte
+	room    int64
 }
 
 // servesSocket reports whether the route of a request has WebSockets.
@@ -82,6 +99,7 @@ func (x *request) openSocket() error {
 	}
 	s.conn = conn
 	s.kept.memory.Open(x.api.socketBytes, user)
+	s.room.Open(x.api.socketBytes, user)
 	x.api.openSockets.Add(1)
 	go s.run()
 	return nil
@@ -112,13 +130,17 @@ func headOf(r *http.Request) *http.Request {
 
 // run answers one message after the other, until the client or the node ends the socket.
 func (s *socket) run() {
-	var last *turn // nil: none yet
 	defer func() {
 		s.conn.End()
+		s.mu.Lock()
+		s.over, s.waiting = true, nil
+		last := s.last
+		s.mu.Unlock()
 		if last != nil {
 			<-last.done
 		}
 		s.kept.memory.Close()
+		s.room.Close()
 		s.api.sockets.Leave(s.user)
 		s.api.openSockets.Add(-1)
 		s.conn.Forget()
@@ -134,38 +156,118 @@ func (s *socket) run() {
 		if err != nil {
 			return
 		}
-		if last, err = s.receive(message, text, last); err != nil {
+		if s.receive(message, text) != nil {
 			return
 		}
 	}
 }
 
-// receive takes a message in. It returns the turn that is under way or was the last, and fails when the socket has ended.
-func (s *socket) receive(message io.Reader, text bool, last *turn) (*turn, error) {
+// receive takes a message in. It fails when the socket has ended.
+func (s *socket) receive(message io.Reader, text bool) error {
 	if !text {
-		return last, s.refuse(message, fault.New(fault.Invalid, "httpapi.socket", "Messages must be text, not binary."))
+		return s.refuse(message, fault.New(fault.Invalid, "httpapi.socket", "Messages must be text, not binary."))
 	}
 	begin := bufio.NewReaderSize(message, peeked)
 	switch b, err := begin.Peek(peeked); {
 	case err == io.EOF && responses.Acknowledges(b):
-		return last, s.refuse(begin, nil)
+		return s.refuse(begin, nil)
 	case err != nil && err != io.EOF:
-		return last, err
+		return err
 	}
-	if last != nil {
-		if last.underWay() {
-			return last, s.refuse(begin, fault.New(fault.SocketBusy, "httpapi.socket",
-				"A response is under way on this WebSocket. Wait for its end, or open another WebSocket for responses at the same time."))
-		}
+	s.mu.Lock()
+	if s.running && len(s.waiting) == 0 && s.last.ended.Load() { // it is over for the client: its next message need not be kept
+		last := s.last
+		s.mu.Unlock()
 		<-last.done
+		s.mu.Lock()
 	}
-	if !s.conn.Begin() {
-		return last, errEnds
+	if s.running {
+		full := len(s.waiting) >= mostWaiting
+		s.mu.Unlock()
+		return s.queue(begin, full)
 	}
-	t := &turn{s: s, message: begin, read: make(chan struct{}), done: make(chan struct{}), header: http.Header{}}
-	go t.run()
+	t := s.start(begin, 0)
+	s.mu.Unlock()
+	if t == nil {
+		return errEnds
+	}
 	<-t.read
-	return t, s.conn.Rest(begin)
+	return s.conn.Rest(begin)
+}
+
+// start begins to answer a message; nil: the socket ends. It is called with the lock.
+func (s *socket) start(message io.Reader, room int64) *turn {
+	s.running = !s.over && s.conn.Begin()
+	if !s.running {
+		s.waiting = nil
+		return nil
+	}
+	t := &turn{s: s, message: message, room: room, read: make(chan struct{}), done: make(chan struct{}), header: http.Header{}}
+	s.last = t
+	go t.run()
+	return t
+}
+
+// queue has a message wait for the end of those before it: OpenAI's WebSocket mode answers them in the order in which they came, one at a time in each stream.
+func (s *socket) queue(message io.Reader, full bool) error {
+	busy := func(why string) error {
+		return s.refuse(message, fault.New(fault.SocketBusy, "httpapi.socket", why+" Wait for the end of a response, or open another WebSocket."))
+	}
+	if full {
+		return busy("16 messages wait for the end of the response that is under way.")
+	}
+	most := s.api.cfg.MaxBody + 1 // a longer one is refused when it is its turn
+	var all []byte
+	_ = s.conn.SetReadDeadline(time.Now().Add(waitingTime)) // deadlines of sockets are by the system's clock
+	for piece := int64(peeked); int64(len(all)) < most; piece *= 2 {
+		if s.room.Take(piece) != limit.None {
+			s.room.Give(int64(cap(all)))
+			return busy("There is no room for a message that waits.")
+		}
+		next := make([]byte, int64(cap(all))+piece)
+		n := copy(next, all)
+		got, err := io.ReadFull(io.LimitReader(message, most-int64(n)), next[n:])
+		all = next[:n+got]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			break
+		}
+		if err != nil {
+			s.room.Give(int64(cap(all)))
+			return err
+		}
+	}
+	_ = s.conn.SetReadDeadline(time.Time{})
+	room := int64(cap(all))
+	if err := s.conn.Rest(message); err != nil {
+		s.room.Give(room)
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running {
+		s.waiting = append(s.waiting, waiting{all, room})
+		return nil
+	}
+	if s.start(bytes.NewReader(all), room) == nil { // the one before has ended meanwhile
+		s.room.Give(room)
+		return errEnds
+	}
+	return nil
+}
+
+// next begins the answer of the message that has waited for longest.
+func (s *socket) next() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.waiting) == 0 {
+		s.running = false
+		return
+	}
+	w := s.waiting[0]
+	s.waiting = s.waiting[1:]
+	if s.start(bytes.NewReader(w.message), w.room) == nil {
+		s.room.Give(w.room)
+	}
 }
 
 // errEnds is the end of a socket that is being closed.
@@ -187,6 +289,7 @@ func (s *socket) refuse(message io.Reader, e *fault.Error) error {
 type turn struct {
 	s       *socket
 	message io.Reader
+	room    int64 // of a message that has waited
 	frame   responses.Frame
 
 	read, done chan struct{}
@@ -204,16 +307,6 @@ type turn struct {
 	parent   *keptTurn // the same, if the socket keeps it
 }
 
-// underWay reports whether the client waits for more of the answer.
-func (t *turn) underWay() bool {
-	select {
-	case <-t.done:
-		return false
-	default:
-		return !t.ended.Load()
-	}
-}
-
 // run answers the message as the request that it is.
 func (t *turn) run() {
 	s := t.s
@@ -223,7 +316,9 @@ func (t *turn) run() {
 		}
 		t.stopReading()
 		t.message, t.body, t.header, t.parent = nil, nil, nil, nil // the socket has the turn until the next one
+		s.room.Give(t.room)
 		s.conn.Done()
+		s.next()
 		close(t.done)
 	}()
 	r := s.head.WithContext(s.conn.Context())
@@ -261,7 +356,12 @@ func (t *turn) Read(p []byte) (int, error) {
 func (t *turn) Close() error { return nil }
 
 // SetReadDeadline bounds reading the message.
-func (t *turn) SetReadDeadline(at time.Time) error { return t.s.conn.SetReadDeadline(at) }
+func (t *turn) SetReadDeadline(at time.Time) error {
+	if t.room > 0 { // it was read
+		return nil
+	}
+	return t.s.conn.SetReadDeadline(at)
+}
 
 // Header has the fields of the head, of which clients get none.
 func (t *turn) Header() http.Header { return t.header }

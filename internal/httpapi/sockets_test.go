@@ -415,30 +415,83 @@ func TestSocketWarmsUp(t *testing.T) {
 	}
 }
 
-// One response at a time: a second message is refused, whatever it is, and disturbs neither the first nor the socket.
-func TestSocketIsBusy(t *testing.T) {
+// TestSocketQueues answers messages that come while another is answered, one at a time and in the order in which they came, as OpenAI's WebSocket mode does.
+// No more wait than there is room for.
+func TestSocketQueues(t *testing.T) {
 	t.Parallel()
-	begun, leave := make(chan struct{}), make(chan struct{})
+	begun, leave := make(chan string), make(chan struct{})
+	var running atomic.Int64
 	n := start(t, relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
-		begun <- struct{}{}
+		if running.Add(1) != 1 {
+			t.Error("two responses at a time")
+		}
+		defer running.Add(-1)
+		begun <- c.Request.User
 		<-leave
 		return answer(c, sink, "slow")
 	}), nil)
 	k := n.open()
-	k.say(create(`,"stream_id":"main"`))
-	<-begun
-	for range 3 {
-		wantSaid(t, k.ask(create("")), 409, "response_in_progress")
+	message := func(i int) string { return create(fmt.Sprintf(`,"stream_id":"s%d","user":"u%d"`, i%3, i)) }
+	k.say(message(0))
+	if got := <-begun; got != "u0" {
+		t.Fatal(got)
 	}
 	k.say(`{"type":"response.processed","response_id":"resp_1"}`)
-	close(leave)
-	for _, m := range k.listen() {
-		if m["stream_id"] != "main" {
-			t.Errorf("%v", m)
+	for i := range 16 {
+		k.say(message(i + 1))
+	}
+	wantSaid(t, k.ask(message(17)), 409, "response_in_progress")
+	for i := range 17 {
+		if i > 0 {
+			if got := <-begun; got != fmt.Sprintf("u%d", i) {
+				t.Errorf("message %d: %s", i, got)
+			}
+		}
+		leave <- struct{}{}
+		list := k.listen()
+		wantStatus(t, list[len(list)-1], "completed")
+		for _, m := range list {
+			if m["stream_id"] != fmt.Sprintf("s%d", i%3) {
+				t.Errorf("message %d: %v", i, m)
+			}
 		}
 	}
-	go func() { <-begun }()
-	wantStatus(t, k.ask(create("")), "completed")
+	k.say(message(18))
+	<-begun
+	k.say(`{"type":"response.create"}`) // is refused when it is its turn, and what follows is answered
+	k.say(message(19))
+	leave <- struct{}{}
+	k.listen()
+	if list := k.listen(); at(list[0], "error", "type") != "invalid_request_error" || at(list[0], "status") != 400.0 {
+		t.Errorf("%v", list)
+	}
+	<-begun
+	leave <- struct{}{}
+	list := k.listen()
+	wantStatus(t, list[len(list)-1], "completed")
+}
+
+// TestSocketQueueEnds drops what waits when the client goes: nothing of it is asked.
+func TestSocketQueueEnds(t *testing.T) {
+	t.Parallel()
+	begun, ended := make(chan struct{}, 10), make(chan struct{})
+	n := start(t, relayFunc(func(ctx context.Context, _ *relay.Call, _ relay.Sink) error {
+		begun <- struct{}{}
+		<-ctx.Done()
+		defer close(ended)
+		return fault.New(fault.Canceled, "test", "gone")
+	}), nil)
+	k := n.open()
+	k.say(create(""))
+	<-begun
+	k.say(create(""))
+	k.say(create(""))
+	_ = k.CloseNow()
+	<-ended
+	awaitMetric(t, n, "weir_websockets 0")
+	if len(begun) != 0 {
+		t.Error("a message was answered whose client is gone")
+	}
 }
 
 // A key that is switched off ends its sockets with their next message.
