@@ -98,15 +98,19 @@ func (s *Pages) KeepResponses(ctx context.Context, list []*history.Response) err
 	slices.SortFunc(list, func(a, b *history.Response) int { // nodes lock rows in one order, and a page is changed once
 		return cmp.Or(cmp.Compare(a.Account, b.Account), cmp.Compare(a.ID, b.ID))
 	})
-	var items [][3]string
-	for _, r := range list {
-		for _, item := range r.Items {
-			items = append(items, [3]string{r.Account, sqldb.Text(item), r.ID})
-		}
-	}
-	slices.SortFunc(items, func(a, b [3]string) int { return slices.Compare(a[:], b[:]) })
 	err := s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
-		err := t.Insert(&responseRows, len(list), func(args []any, i int) []any {
+		list, err := ofPresent(t, list)
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		var items [][3]string
+		for _, r := range list {
+			for _, item := range r.Items {
+				items = append(items, [3]string{r.Account, sqldb.Text(item), r.ID})
+			}
+		}
+		slices.SortFunc(items, func(a, b [3]string) int { return slices.Compare(a[:], b[:]) })
+		err = t.Insert(&responseRows, len(list), func(args []any, i int) []any {
 			return append(append(args, responses.Args(list[i])...), int64(list[i].Size()))
 		})
 		if err != nil {
@@ -115,6 +119,25 @@ func (s *Pages) KeepResponses(ctx context.Context, list []*history.Response) err
 		return t.Insert(&itemRows, len(items), func(args []any, i int) []any { return append(args, items[i][0], items[i][1], items[i][2]) })
 	})
 	return s.db.Refused("store.KeepResponses", err)
+}
+
+// ofPresent leaves out the responses of accounts that were deleted, in a list by account: a call may end while its account is being deleted, and its
+// texts must not come back. The accounts stay as they are until the transaction ends.
+func ofPresent(t *sqldb.Tx, list []*history.Response) (present []*history.Response, err error) {
+	account, gone := "", false
+	for i, r := range list {
+		if i == 0 || r.Account != account {
+			account, gone = r.Account, false
+			err := t.Row(`SELECT disabled AND name = 'deleted' FROM users WHERE id = $1`+t.Engine.ForKeyShare, account).Scan(&gone)
+			if err != nil && !errors.Is(err, sql.ErrNoRows) {
+				return nil, err
+			}
+		}
+		if !gone {
+			present = append(present, r)
+		}
+	}
+	return present, nil
 }
 
 // MarkResponse is history.Writer.MarkResponse.

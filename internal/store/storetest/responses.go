@@ -31,6 +31,7 @@ func Responses(t *testing.T, open Open) {
 		"an account that stores too much":        tooMuchKept,
 		"the first to give an item its id":       firstItem,
 		"a conversation of many responses":       longConversation,
+		"a deleted account keeps none":           noneOfDeleted,
 		"an unfinished response can be replaced": underWay,
 	}
 	for name, check := range cases {
@@ -53,6 +54,28 @@ func keepResponse(t *testing.T, s *store.Store, r *history.Response) {
 	if err := s.Pages.KeepResponses(t.Context(), []*history.Response{r}); err != nil {
 		t.Fatalf("Keep %s: %v", r.ID, err)
 	}
+}
+
+// noneOfDeleted stores no response of an account that was deleted while the call went on, also not one that replaces a state; others in the same batch are
+// stored. An account that was only disabled keeps its responses.
+func noneOfDeleted(t *testing.T, s *store.Store) {
+	gone, stays := mustPerson(t, s, "gone@example.org"), mustPerson(t, s, "stays@example.org")
+	ok(t, s.Accounts.SetUserDisabled(t.Context(), stays.ID, true, at, event(audit.UserDisabled)))
+	begun := response(gone.ID, "resp_1", "")
+	begun.Status = history.InProgress
+	keepResponse(t, s, begun)
+	ok(t, s.Accounts.ForgetUser(t.Context(), gone.ID, at, event(audit.UserForgotten)))
+	ok(t, s.Pages.KeepResponses(t.Context(), []*history.Response{response(gone.ID, "resp_1", ""), response(stays.ID, "resp_2", ""), response(gone.ID, "resp_3", "")}))
+	for _, id := range []string{"resp_1", "resp_3"} {
+		_, err := s.Pages.Response(t.Context(), gone.ID, id, at)
+		wantKind(t, err, fault.NotFound)
+		_, err = s.Pages.ResponseOfItem(t.Context(), gone.ID, "msg_"+id, at)
+		wantKind(t, err, fault.NotFound)
+	}
+	if _, err := s.Pages.Response(t.Context(), stays.ID, "resp_2", at); err != nil {
+		t.Error(err)
+	}
+	ok(t, s.Pages.KeepResponses(t.Context(), []*history.Response{response(gone.ID, "resp_4", "")}))
 }
 
 // keptTogether keeps many responses of several accounts in one transaction, some with a state before, some with a final one.
