@@ -258,7 +258,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/v1/audio/translations", access: inference, body: atMost(maxRecordingForm), handle: (*request).postTranslations},
 		{Method: "POST", Pattern: "/v1/audio/speech", access: inference, body: atMost(maxSpeechBody), handle: (*request).postSpeech},
 		{Method: "POST", Pattern: "/v1/moderations", access: inference, body: atMost(maxModerationBody), handle: postModerations},
-		{Method: "POST", Pattern: "/v2/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank}, // Cohere's clients
+		{Method: "POST", Pattern: rerankV2, access: inference, body: atMost(maxRerankBody), handle: postRerank}, // Cohere's clients
 		{Method: "POST", Pattern: "/v1/rerank", access: inference, body: atMost(maxRerankBody), handle: postRerank},
 		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*request).getModels},
 		{Method: "GET", Pattern: "/v1/models/count", access: public, handle: (*request).getModelsCount},

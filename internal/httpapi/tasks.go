@@ -39,11 +39,19 @@ var (
 		func(x *request, _ *completion.Request) relay.Sink {
 			return moderations.NewWhole(wholeWriter{x}, string(appendID([]byte("modr-"), 24)))
 		})
-	postRerank = whole("rerank", func(_ *request, body []byte) (*completion.Request, error) { return rerank.Decode(body) }, rerank.PromptText,
+	postRerank = whole("rerank", func(x *request, body []byte) (*completion.Request, error) {
+		if x.route.Pattern == rerankV2 {
+			return rerank.DecodeV2(body)
+		}
+		return rerank.Decode(body)
+	}, rerank.PromptText,
 		func(x *request, req *completion.Request) relay.Sink {
 			return rerank.NewWhole(wholeWriter{x}, req, x.generation)
 		})
 )
+
+// rerankV2 is the path of Cohere's clients.
+const rerankV2 = "/v2/rerank"
 
 // whole serves a task by the style api.
 func whole(api string, decode func(x *request, body []byte) (*completion.Request, error), text func(*completion.Request) iter.Seq[[]byte],

@@ -26,11 +26,16 @@ const chunkTokens = 500 // a longer document is billed as several
 
 // Decode reads the body of a rerank request and keeps no view into it. It fails with fault.Invalid, StringTooLong, DuplicateKey or
 // TooDeep; the error's Param is the path of the offending field. Unknown fields go to the provider.
-func Decode(body []byte) (*completion.Request, error) {
+func Decode(body []byte) (*completion.Request, error) { return decode(body, true) }
+
+// DecodeV2 is Decode of the second version of Cohere's API, whose answers have no documents unless the request wants them.
+func DecodeV2(body []byte) (*completion.Request, error) { return decode(body, false) }
+
+func decode(body []byte, documents bool) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewRequest(body, op, ""), req: &completion.Request{N: 1}, task: &task.Rerank{Return: true}}
+	d := decoder{Reader: wire.NewRequest(body, op, ""), req: &completion.Request{N: 1}, task: &task.Rerank{Return: documents}}
 	d.req.Task = d.task
 	d.run()
 	if err := d.Err(); err != nil {
