@@ -132,7 +132,7 @@ test('Claude Code signs in with a code, calls a model, and signs out', { timeout
   assert.equal(kept.url, weir.root);
   const before = await weir.spent();
   // It reports what it did, and the page of a call shows that.
-  const reports = { ...place, env: { ...place.env, CLAUDE_CODE_ENABLE_TELEMETRY: '1', OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' } };
+  const reports = { ...place, env: { ...place.env, CLAUDE_CODE_ENABLE_TELEMETRY: '1', OTEL_EXPORTER_OTLP_PROTOCOL: 'http/protobuf', OTEL_METRICS_EXPORTER: 'otlp', OTEL_LOGS_EXPORTER: 'otlp' } };
   const file = join(work, 'river.txt');
   const steps = [['Write', { file_path: file, content: 'The weir stands.\n' }], ['Edit', { file_path: file, old_string: 'stands', new_string: 'holds' }]];
   const script = `[[sim ${steps.map(([name, args]) => `call=${name},${Buffer.from(JSON.stringify(args)).toString('base64url')}`).join(' ')}]]`;
