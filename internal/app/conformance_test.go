@@ -203,6 +203,9 @@ func (f *feature) show(t *testing.T, at *place) {
 	}
 }
 
+// smallRoutes is the part of docs/conformance.md about routes with tests of their own.
+const smallRoutes = "\n## Small routes\n\n| Route | To providers of | Shown by |\n|---|---|---|\n| `POST /v1/completions` | every wire of chats | `TestLegacyCompletions` |\n| `POST /v1/responses/compact` | every wire of chats | `TestConversationsAreCompacted` |\n| the public suite of Open Responses, 18 tests | openai (chats and responses), anthropic, gemini | `TestOpenResponses` |\n| `POST /v1/audio/translations` | OpenAI's wire | `TestTranslations` |\n| `POST /v1/images/variations` | OpenAI's wire | `TestVariations` |\n| `POST /v2/rerank` | every wire of rerank | `TestRerankOfCohere` |\n| `GET /v1/models/count`, `GET /v1/endpoints/zdr` | the catalog | `TestCountsAndZeroRetention` |\n"
+
 // conformanceDocument returns the text of docs/conformance.md.
 func conformanceDocument() []byte {
 	var b bytes.Buffer
@@ -246,6 +249,7 @@ Each cell is a test that passes (TestConformance in internal/app), whole and str
 	for i := range features {
 		fmt.Fprintf(&b, "- **%s**: %s.\n", features[i].name, features[i].about)
 	}
+	b.WriteString(smallRoutes)
 	return b.Bytes()
 }
 
