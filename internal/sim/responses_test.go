@@ -34,7 +34,7 @@ func responsesBody(model, prompt, more string) string {
 
 const flatTools = `"tools":[
 	{"type":"function","name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"],"additionalProperties":false},"strict":true},
-	{"type":"custom","name":"shell"}]`
+	{"type":"custom","name":"verse"}]`
 
 // follow puts a stream together as openai-node does, as strictly about order, numbers and ids.
 func follow(t testing.TB, body string) (final tree, names []string) {
@@ -101,7 +101,7 @@ func TestResponsesStreamEqualsWhole(t *testing.T) {
 	for name, body := range map[string]string{
 		"text":      responsesBody("chat", "Tell me, о река", ""),
 		"logprobs":  responsesBody("chat", "Tell me", `"include":["message.output_text.logprobs"],"top_logprobs":2`),
-		"tools":     responsesBody("chat", "weather and shell", flatTools),
+		"tools":     responsesBody("chat", "weather and verse", flatTools),
 		"reasoning": responsesBody("reason", "Think", `"reasoning":{"effort":"low","summary":"auto"},"include":["reasoning.encrypted_content"],"store":false`),
 		"silent":    responsesBody("reason", "weather", flatTools),
 		"schema":    responsesBody("chat", "a person", `"text":{"format":{"type":"json_schema","name":"person","strict":true,"schema":{"type":"object","properties":{"age":{"type":"integer"}},"required":["age"],"additionalProperties":false}}}`),
@@ -125,7 +125,7 @@ func TestResponsesStreamEqualsWhole(t *testing.T) {
 func TestResponsesState(t *testing.T) {
 	t.Parallel()
 	s := fixed()
-	first := askResponses(t, s, responsesBody("chat", "weather and shell", flatTools))
+	first := askResponses(t, s, responsesBody("chat", "weather and verse", flatTools))
 	id := textAt(first, "id")
 	var results []any
 	for _, it := range first["output"].([]any) {
@@ -138,7 +138,7 @@ func TestResponsesState(t *testing.T) {
 	}
 	input, _ := json.Marshal(results)
 	second := askResponses(t, s, fmt.Sprintf(`{"model":"chat","previous_response_id":%q,"input":%s}`, id, input))
-	if said := textAt(second, "output.0.content.0.text"); !strings.Contains(said, "weather: it is fine; shell: it is fine") || !strings.Contains(said, "png 8x8") {
+	if said := textAt(second, "output.0.content.0.text"); !strings.Contains(said, "weather: it is fine; verse: it is fine") || !strings.Contains(said, "png 8x8") {
 		t.Errorf("%q", said)
 	}
 	third := askResponses(t, s, fmt.Sprintf(`{"model":"echo","previous_response_id":%q,"input":"again"}`, textAt(second, "id")))

@@ -259,7 +259,7 @@ func TestFreeJSON(t *testing.T) {
 }
 
 const three = `{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}},` +
-	`{"type":"function","function":{"name":"clock"}},{"type":"custom","custom":{"name":"shell"}}`
+	`{"type":"function","function":{"name":"clock"}},{"type":"custom","custom":{"name":"verse"}}`
 
 func TestToolChoice(t *testing.T) {
 	t.Parallel()
@@ -268,18 +268,18 @@ func TestToolChoice(t *testing.T) {
 		name, model, prompt, more string
 		want                      string
 	}{
-		{"auto", "tools", "hi", "", "weather clock shell"},
-		{"auto of chat", "chat", "hi", "", "weather clock shell"},
+		{"auto", "tools", "hi", "", "weather clock verse"},
+		{"auto of chat", "chat", "hi", "", "weather clock verse"},
 		{"auto of echo", "echo", "hi", "", ""},
 		{"not parallel", "tools", "hi", `"parallel_tool_calls":false`, "weather"},
 		{"by prompt", "tools", "call clock now", "", "clock"},
 		{"none", "tools", "hi", `"tool_choice":"none"`, ""},
-		{"required of echo", "echo", "hi", `"tool_choice":"required"`, "weather clock shell"},
+		{"required of echo", "echo", "hi", `"tool_choice":"required"`, "weather clock verse"},
 		{"named", "tools", "hi", `"tool_choice":{"type":"function","function":{"name":"clock"}}`, "clock"},
-		{"named custom", "tools", "hi", `"tool_choice":{"type":"custom","custom":{"name":"shell"}}`, "shell"},
+		{"named custom", "tools", "hi", `"tool_choice":{"type":"custom","custom":{"name":"verse"}}`, "verse"},
 		{"allowed", "tools", "hi", `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"clock"}}]}}`, "clock"},
 		{"calls", "tools", "[[sim calls=2]] hi", "", "weather clock"},
-		{"more calls than tools", "tools", "[[sim calls=5]] hi", "", "weather clock shell weather clock"},
+		{"more calls than tools", "tools", "[[sim calls=5]] hi", "", "weather clock verse weather clock"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

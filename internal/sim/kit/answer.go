@@ -427,7 +427,8 @@ func (a *Request) words() []string {
 const callsUnasked = 3
 
 // callTools decides which tools are called. After tool results the answer is text, unless a call is required. A script decides alone:
-// each answer makes its next call, and when there is none left the answer is text.
+// each answer makes its next call, and when there is none left the answer is text. Of the tools that act for the client none is called
+// without being asked for, and beside them no other is called that the prompt does not name.
 func (a *Request) callTools(rnd *Random) []Call {
 	if a.Knobs.script != "" {
 		return a.nextOfScript(rnd)
@@ -438,22 +439,7 @@ func (a *Request) callTools(rnd *Random) []Call {
 	if a.Choice.Mode == "auto" && a.Model.Name == "echo" {
 		return nil
 	}
-	var offered, named []*Tool
-	q := a.Question()
-	for i := range a.Tools {
-		t := &a.Tools[i]
-		if !a.Choice.allows(t.Name) {
-			continue
-		}
-		offered = append(offered, t)
-		if strings.Contains(q, t.Name) {
-			named = append(named, t)
-		}
-	}
-	picked := offered[:min(len(offered), callsUnasked)]
-	if len(named) > 0 {
-		picked = named
-	}
+	picked := a.pickTools()
 	want := len(picked)
 	if a.Knobs.calls > 0 {
 		want = a.Knobs.calls
@@ -466,6 +452,34 @@ func (a *Request) callTools(rnd *Random) []Call {
 		calls = append(calls, a.callOf(picked[i%len(picked)], rnd))
 	}
 	return calls
+}
+
+// pickTools are the tools to call, in their order.
+func (a *Request) pickTools() []*Tool {
+	var offered, named, acting []*Tool
+	q := a.Question()
+	for i := range a.Tools {
+		t := &a.Tools[i]
+		switch {
+		case !a.Choice.allows(t.Name):
+		case t.acts() && !a.Choice.asksFor(t.Name):
+			acting = append(acting, t)
+		default:
+			offered = append(offered, t)
+			if mentions(q, t.Name) {
+				named = append(named, t)
+			}
+		}
+	}
+	switch {
+	case len(named) > 0:
+		return named
+	case a.Choice.Mode == "auto" && a.agent():
+		return nil
+	case len(offered) == 0: // one of them is required
+		return acting[:min(len(acting), 1)]
+	}
+	return offered[:min(len(offered), callsUnasked)]
 }
 
 func (a *Request) nextOfScript(rnd *Random) []Call {
@@ -490,8 +504,12 @@ func (a *Request) nextOfScript(rnd *Random) []Call {
 func (a *Request) callOf(t *Tool, rnd *Random) Call {
 	c := Call{ID: "call_" + HexOf(rnd.Next()), Name: t.Name, Custom: t.Custom, Arguments: "{}"}
 	switch {
+	case t.Custom && t.acts():
+		c.Arguments = harmless
 	case t.Custom:
 		c.Arguments = languageOf(a.Question()).sentence(rnd)
+	case t.Schema != nil && t.acts():
+		c.Arguments = string(generate(nil, t.Schema, Random(rnd.Next()), []string{harmless}))
 	case t.Schema != nil:
 		c.Arguments = string(generate(nil, t.Schema, Random(rnd.Next()), a.words()))
 	}
