@@ -210,6 +210,7 @@ type demoCmd struct {
 	Data    string `help:"Data directory (${default})." default:"weir-demo" placeholder:"DIR"`
 	JSON    bool   `name:"json" help:"Print addresses and keys as one JSON line, for scripts."`
 	Balance string `help:"Rubles to top the demo user up to (${default})." default:"1000" placeholder:"RUBLES"`
+	Empty   bool   `help:"Begin without the month of demo data, and without the models that it has."`
 	Shapes  int64  `help:"Seed by which the simulator dresses its answers as real providers do; 0: not at all." default:"0" placeholder:"SEED"`
 }
 
@@ -218,7 +219,7 @@ func (c *demoCmd) Run(ctx context.Context) error {
 		return err
 	}
 	return app.Demo(ctx, app.DemoOptions{
-		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Shapes: uint64(c.Shapes), Out: os.Stdout, Signals: signals(),
+		Version: app.Version, Listen: c.Listen, Data: c.Data, JSON: c.JSON, Balance: c.Balance, Shapes: uint64(c.Shapes), Empty: c.Empty, Out: os.Stdout, Signals: signals(),
 	})
 }
 

@@ -61,13 +61,14 @@ import (
 
 // Gateway is one running node.
 type Gateway struct {
-	cfg      config.Config
-	log      *accesslog.Log
-	slog     *slog.Logger
-	level    *slog.LevelVar
-	redactor *redact.Redactor
-	dialer   *tunnel.Dialer         // by the ways of the configuration, which a reload changes
-	demoKey  atomic.Pointer[string] // shown to browsers on a demo's machine; nil: it is no demo
+	cfg       config.Config
+	log       *accesslog.Log
+	slog      *slog.Logger
+	level     *slog.LevelVar
+	redactor  *redact.Redactor
+	dialer    *tunnel.Dialer            // by the ways of the configuration, which a reload changes
+	demoKey   atomic.Pointer[string]    // shown to browsers on a demo's machine; nil: it is no demo
+	demoUntil atomic.Pointer[time.Time] // before that, what a demo has was made up; nil: nothing was
 
 	store   *store.Store
 	book    *ledger.Book

@@ -7,16 +7,16 @@ import (
 	"io"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"weir/internal/account"
 	"weir/internal/apikey"
-	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/demo"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/rawjson"
@@ -32,6 +32,7 @@ type DemoOptions struct {
 	JSON    bool
 	Balance string // the least balance of the demo user, in rubles
 	Shapes  uint64 // seed for the shapes of the simulator's answers, 0 none
+	Empty   bool   // without the month that was made up, and without its models
 	Out     io.Writer
 	Signals <-chan os.Signal
 }
@@ -39,7 +40,7 @@ type DemoOptions struct {
 // demoListen is used by the examples of the documentation.
 const demoListen = "127.0.0.1:8080"
 
-// Demo runs the gateway and the simulator in one process, with a user, keys and a balance.
+// Demo runs the gateway and the simulator in one process, with a user, keys, a balance and a month of use that was made up.
 func Demo(ctx context.Context, o DemoOptions) error {
 	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false", "sign_in.sign_up": "invitation", "price_lists.publish": "off"}
 	shop := "" // base URL of the payment provider with play money
@@ -64,6 +65,13 @@ func Demo(ctx context.Context, o DemoOptions) error {
 	}
 	defer closeSim(simulator)
 	declared := simDeclared("http://" + address)
+	if !o.Empty {
+		vendors, err := demoVendors("http://" + address)
+		if err != nil {
+			return err
+		}
+		declared.Append(vendors)
+	}
 	shop = "http://" + address + "/yookassa/v3"
 	demoPayments(&cfg, shop)
 	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, version: o.Version, listener: listener, demo: true})
@@ -71,7 +79,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		return err
 	}
 	simulator.Pay().NotifyAt(g.BaseURL() + "/api/payments/notifications")
-	access, err := g.demoAccess(ctx, o.Balance)
+	access, err := g.demoAccess(ctx, &o)
 	if err != nil {
 		g.close(ctx)
 		return err
@@ -116,38 +124,24 @@ func listenDemo(address string) (net.Listener, error) {
 	return l, err
 }
 
-// demoAccess is what a user of the demo needs. Each start makes new keys, because only hashes of keys are stored.
+// demoAccess is what a user of the demo needs.
 type demoAccess struct {
 	key, management string
 	balance         money.Nano
 	simulator       string // where the simulated providers are
 }
 
-const demoUser = "demo"
-
-func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, error) {
-	want, err := money.Parse(balance)
+func (g *Gateway) demoAccess(ctx context.Context, o *DemoOptions) (a demoAccess, err error) {
+	want, err := money.Parse(o.Balance)
 	if err != nil || want < 0 {
-		return demoAccess{}, fmt.Errorf("--balance: %q is not an amount of rubles", balance)
+		return a, fmt.Errorf("--balance: %q is not an amount of rubles", o.Balance)
 	}
-	by := audit.Actor{Name: "demo"}
-	keys := apikey.NewManager(g.store.Accounts, nil, time.Now, 0)
-	admin := &Admin{Store: g.store, Users: account.NewManager(g.store.Accounts, nil, time.Now), Keys: keys}
-	user, err := admin.UserNamed(ctx, demoUser)
+	user, err := g.demoPeople(ctx, o, want)
 	if err != nil {
-		if user, err = admin.Users.CreateAs(ctx, demoUser, apikey.Administrator, by); err != nil {
-			return demoAccess{}, err
-		}
-	}
-	if err := deleteKeys(ctx, keys, user.ID, by); err != nil {
-		return demoAccess{}, err
-	}
-	g.people.OpenDemo(user.ID)
-	var a demoAccess
-	if _, a.key, err = keys.Create(ctx, apikey.NewKey{Name: "demo", User: user.ID, Creator: user.ID}, by); err != nil {
 		return a, err
 	}
-	if _, a.management, err = keys.Create(ctx, apikey.NewKey{Name: "demo management", User: user.ID, Creator: user.ID, Management: true}, by); err != nil {
+	g.people.OpenDemo(user.ID)
+	if a.key, a.management, err = g.demoKeys(ctx, user.ID, filepath.Join(g.cfg.DataDir, demoKeyFile)); err != nil {
 		return a, err
 	}
 	b, err := g.book.Balance(ctx, user.Wallet)
@@ -156,23 +150,16 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 	}
 	if a.balance = b.Balance; b.Balance < want {
 		a.balance = want
-		_, err = g.book.Credit(ctx, ledger.TopUp{Wallet: user.Wallet, Source: "demo", ExternalID: apikey.NewID("top_"), Amount: want - b.Balance, Actor: by})
+		_, err = g.book.Credit(ctx, ledger.TopUp{Wallet: user.Wallet, Source: "demo", ExternalID: apikey.NewID("top_"), Amount: want - b.Balance, Actor: demo.Actor})
 	}
 	return a, err
 }
 
-// deleteKeys removes the keys of an earlier start. Their texts are lost.
-func deleteKeys(ctx context.Context, keys *apikey.Manager, user string, by audit.Actor) error {
-	old, err := keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true})
-	for i := range old {
-		if err == nil {
-			err = keys.Delete(ctx, user, old[i].Hash, by)
-		}
-	}
-	return err
-}
-
 func (g *Gateway) announce(w io.Writer, a demoAccess, data string) error {
+	made := ""
+	if until := g.madeUp(); !until.IsZero() {
+		made = "What happened before " + until.Local().Format("2006-01-02 15:04") + " is demo data, made up. "
+	}
 	_, err := fmt.Fprintf(w, `Weir is ready.
 
   base URL     %[1]s/v1
@@ -188,8 +175,8 @@ Try it: open %[1]s in a browser, or
     -H "Authorization: Bearer %[2]s" -H "Content-Type: application/json" \
     -d '{"model":"sim/chat","stream":true,"messages":[{"role":"user","content":"What is a weir?"}]}'
 
-%[7]d models; the sim/ ones are simulated. Ctrl-C ends it.
-`, g.BaseURL(), a.key, a.balance, a.management, g.AdminURL(), data, len(g.catalog.Load().Models()))
+%[7]d models; the sim/ ones are simulated. %[8]sCtrl-C ends it.
+`, g.BaseURL(), a.key, a.balance, a.management, g.AdminURL(), data, len(g.catalog.Load().Models()), made)
 	return err
 }
 

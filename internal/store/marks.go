@@ -11,6 +11,7 @@ import (
 // Marks say what a ledger is, to each program that opens it.
 const (
 	MarkDemo   = "demo"   // its money is play money
+	MarkMonth  = "month"  // until when what a demo has was made up, as RFC 3339; "" where nothing was
 	MarkMoved  = "moved"  // it goes on in another database; the value is a sentence that names it
 	MarkCheck  = "check"  // the last check of the books that somebody asked for
 	MarkPrices = "prices" // when the public price lists were fetched last by themselves, and what became of them

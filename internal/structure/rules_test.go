@@ -74,6 +74,7 @@ var rules = map[string]rule{
 	"internal/health":           {layer: domain},
 	"internal/figures":          {layer: domain},
 	"internal/console":          {layer: domain},
+	"internal/demo":             {layer: domain},
 	"internal/resource":         {layer: domain},
 	"internal/usage":            {layer: domain},
 	"internal/usage/o200k":      {layer: foundation},
