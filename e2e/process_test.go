@@ -77,7 +77,7 @@ func startDemo(data string) (*demo, error) {
 	d := &demo{exited: make(chan error, 1)}
 	shapes := strconv.FormatInt(rand.Int64()|1, 10)
 	fmt.Println("the demo's answers are dressed by --shapes", shapes)
-	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data, "--shapes", shapes)
+	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data, "--shapes", shapes, "--empty")
 	d.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(data), "TZ=UTC"}
 	for _, list := range []string{"MODELS_DEV", "LITELLM", "PORTKEY", "GENAI_PRICES"} { // nothing is fetched from elsewhere
 		d.cmd.Env = append(d.cmd.Env, "WEIR_PRICE_LISTS_"+list+"_URL=http://127.0.0.1:1/{file}.json")

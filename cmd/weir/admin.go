@@ -103,7 +103,24 @@ func (p *location) admin(ctx context.Context, create bool) (*app.Admin, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.OpenAdmin(ctx, cfg, create)
+	return openAdmin(ctx, cfg, create)
+}
+
+// openAdmin opens the store that cfg names, and says of a demo's that what it has was made up.
+func openAdmin(ctx context.Context, cfg config.Config, create bool) (*app.Admin, error) {
+	o, err := app.OpenAdmin(ctx, cfg, create)
+	if err != nil {
+		return nil, err
+	}
+	until, err := o.MadeUp(ctx)
+	if err != nil {
+		o.Close()
+		return nil, err
+	}
+	if !until.IsZero() {
+		fmt.Fprintln(os.Stderr, "weir: demo data: what is older than "+until.UTC().Format("2006-01-02 15:04")+" UTC was made up, and all money is play money")
+	}
+	return o, nil
 }
 
 // adminFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.

@@ -23,7 +23,7 @@ func (p *location) editor(ctx context.Context, create bool) (*app.Admin, *edit.E
 	if err != nil {
 		return nil, nil, err
 	}
-	o, err := app.OpenAdmin(ctx, cfg, create)
+	o, err := openAdmin(ctx, cfg, create)
 	if err != nil {
 		return nil, nil, err
 	}

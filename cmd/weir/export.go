@@ -49,6 +49,11 @@ func (c *exportCmd) Run(ctx context.Context) error {
 	if c.Into != "" {
 		cfg.Export = config.Export{Keep: config.KeepFolder, Folder: c.Into}
 	}
+	o, err := openAdmin(ctx, cfg, false)
+	if err != nil {
+		return err
+	}
+	o.Close()
 	return app.ExportCalls(ctx, cfg, first, last, app.Version, func(d export.Day, outcome export.Outcome) error {
 		switch outcome {
 		case export.Written:

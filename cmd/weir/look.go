@@ -43,7 +43,7 @@ func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := app.OpenAdmin(ctx, cfg, false)
+	o, err := openAdmin(ctx, cfg, false)
 	if err != nil {
 		return err
 	}
@@ -215,7 +215,7 @@ func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d ap
 	if c.User != "" && c.Key != "" {
 		return d, errors.New("give --user or --key, not both: a key has one user")
 	}
-	o, err := app.OpenAdmin(ctx, cfg, false)
+	o, err := openAdmin(ctx, cfg, false)
 	if err != nil {
 		return d, err
 	}

@@ -41,7 +41,7 @@ func (c *salesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := app.OpenAdmin(ctx, cfg, false)
+	o, err := openAdmin(ctx, cfg, false)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ export async function demo() {
   const data = join(dir, 'data');
   const shapes = process.env.SHAPES ?? String(1 + Math.floor(Math.random() * 1e9));
   console.log(`the demo's answers are dressed by SHAPES=${shapes}`);
-  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data, '--shapes', shapes], {
+  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data, '--shapes', shapes, '--empty'], {
     env: { PATH: process.env.PATH, HOME: dir, TZ: 'UTC' }, // no variable that would switch a real provider on
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -16,11 +16,11 @@ export const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.
 // The one without windows first: the tests take two thirds of the time with it.
 const executablePath = process.env.CHROMIUM ?? ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome'].map((name) => `/usr/bin/${name}`).find(existsSync);
 
-/** Starts `weir demo`. Answers what it printed, `api` (…/v1), `url` (the interface), `call` (a request with the demo's key) and the data folder. */
-export async function demo({ args = [], env = {} } = {}) {
+/** Starts `weir demo`, empty unless it is to have its `month`. Answers what it printed, `api` (…/v1), `url` (the interface), `call` (a request with the demo's key) and the data folder. */
+export async function demo({ args = [], env = {}, month = false } = {}) {
   const dir = await mkdtemp(join(tmpdir(), 'weir-e2e-web-'));
   const data = join(dir, 'data');
-  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data, ...args], {
+  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data, ...(month ? [] : ['--empty']), ...args], {
     env: { PATH: process.env.PATH, HOME: dir, TZ: 'UTC', ...env }, stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

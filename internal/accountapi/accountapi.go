@@ -70,8 +70,8 @@ type Deps struct {
 
 	MostRates apikey.Rates // allowances that a client may give a key
 
-	Docs, Rankings bool          // this gateway shows its documentation, and its rankings to visitors
-	DemoKey        func() string // shown to browsers on a demo's machine, "" none; nil: it is no demo
+	Docs, Rankings bool         // this gateway shows its documentation, and its rankings to visitors
+	Demo           func() *Demo // nil, or what it returns: this gateway is no demo
 	Log            *slog.Logger
 }
 

@@ -61,14 +61,15 @@ type PersonAccount struct {
 type Features struct {
 	SignUp    string           `json:"sign_up" enum:"closed,invitation,open"`
 	Passwords bool             `json:"passwords"`
-	Mail      bool             `json:"mail"`     // lost passwords are recovered by mail
-	Demo      bool             `json:"demo"`     // one click signs this browser in to the demo
-	Setup     bool             `json:"setup"`    // no administrator can sign in yet
-	Passkeys  bool             `json:"passkeys"` // passkeys work at this address
-	Docs      bool             `json:"docs"`     // the documentation is at /docs
-	Rankings  bool             `json:"rankings"` // this client may see GET /api/rankings
-	Payments  bool             `json:"payments"` // wallets can be topped up by paying here
-	OIDC      []SignInProvider `json:"oidc"`     // other providers at which people can sign in
+	Mail      bool             `json:"mail"`       // lost passwords are recovered by mail
+	Demo      bool             `json:"demo"`       // one click signs this browser in to the demo
+	Setup     bool             `json:"setup"`      // no administrator can sign in yet
+	Passkeys  bool             `json:"passkeys"`   // passkeys work at this address
+	Docs      bool             `json:"docs"`       // the documentation is at /docs
+	Rankings  bool             `json:"rankings"`   // this client may see GET /api/rankings
+	Payments  bool             `json:"payments"`   // wallets can be topped up by paying here
+	DemoUntil *time.Time       `json:"demo_until"` // what is older is demo data, which was made up; null: there is none
+	OIDC      []SignInProvider `json:"oidc"`       // other providers at which people can sign in
 }
 
 // SignInProvider is another provider at which people can sign in.
@@ -138,6 +139,9 @@ func featuresOf(ctx context.Context, d Deps, c *operation.Call) (Features, error
 	out := Features{
 		SignUp: string(f.SignUp), Passwords: f.Passwords, Mail: f.Mail, Demo: f.Demo && c.Browser.Local(), Setup: f.Setup, Passkeys: nowhere == nil,
 		Docs: d.Docs, Rankings: d.Rankings || c.Caller != nil, Payments: d.Payments != nil, OIDC: []SignInProvider{},
+	}
+	if demo := d.demo(); demo != nil && !demo.Until.IsZero() {
+		out.DemoUntil = &demo.Until
 	}
 	for _, p := range d.People.Providers() {
 		out.OIDC = append(out.OIDC, SignInProvider{ID: p.ID, Name: p.Name, SignUp: p.SignUp})

@@ -1,6 +1,7 @@
 package accountapi
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -12,12 +13,27 @@ import (
 	"weir/internal/report"
 )
 
+// Demo is a gateway to try: its money is play money.
+type Demo struct {
+	Key   string    // API key that is shown to browsers on its machine
+	Owner string    // id of the user whose key that is, and as whom these browsers may sign in
+	Until time.Time // what is older was made up; zero: nothing was
+}
+
+// demo is what a gateway is a demo of, nil for others.
+func (d *Deps) demo() *Demo {
+	if d.Demo == nil {
+		return nil
+	}
+	return d.Demo()
+}
+
 // setupWindow is how far back the page of the first steps looks for a call.
 const setupWindow = 30 * 24 * time.Hour
 
 // Setup is the first steps: of the gateway, and of the person who is signed in.
 type Setup struct {
-	Demo    bool        `json:"demo"`     // a simulator answers and money is play money
+	Demo    bool        `json:"demo"`     // a simulator answers and money is play money; the month that a demo begins with is not looked at here
 	BaseURL string      `json:"base_url"` // the address of this gateway, without a path
 	Key     *string     `json:"key"`      // the demo's API key, shown only in a browser on its own machine
 	Steps   []SetupStep `json:"steps"`
@@ -26,7 +42,7 @@ type Setup struct {
 // SetupStep is one of the first steps.
 type SetupStep struct {
 	// administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was
-	// answered; top_up: their wallet has money. Visitors are shown the first two.
+	// answered; top_up: their wallet has money. Visitors are shown the first two, and those on the machine of a demo the steps of its owner.
 	ID     string      `json:"id"`
 	Done   bool        `json:"done"`
 	Detail SetupDetail `json:"detail"`
@@ -52,13 +68,17 @@ func setup(d Deps) operation.Operation {
 			return s, err
 		}
 		s.Demo, s.BaseURL = f.Demo, c.Base()
-		if d.DemoKey != nil && f.Demo && c.Browser.Local() {
-			s.Key = OrNull(d.DemoKey())
+		demo, person := d.demo(), ""
+		if c.Person != nil {
+			person = c.Person.ID
+		}
+		if demo != nil && f.Demo && c.Browser.Local() {
+			s.Key, person = OrNull(demo.Key), cmp.Or(person, demo.Owner) // whose key it is, their call it will be
 		}
 		providers := providerNames(d.Catalog())
 		s.Steps = []SetupStep{{ID: "administrator", Done: !f.Setup}, {ID: "provider", Done: len(providers) > 0, Detail: SetupDetail{Providers: providers}}}
-		if c.Person != nil {
-			own, err := ownSteps(ctx, d, c)
+		if person != "" {
+			own, err := ownSteps(ctx, d, c.At, person)
 			if err != nil {
 				return s, err
 			}
@@ -70,8 +90,8 @@ func setup(d Deps) operation.Operation {
 }
 
 // ownSteps are the steps of a person: a key, a call, money.
-func ownSteps(ctx context.Context, d Deps, c *operation.Call) ([]SetupStep, error) {
-	user, err := d.Accounts.ByID(ctx, c.Person.ID)
+func ownSteps(ctx context.Context, d Deps, now time.Time, person string) ([]SetupStep, error) {
+	user, err := d.Accounts.ByID(ctx, person)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +99,11 @@ func ownSteps(ctx context.Context, d Deps, c *operation.Call) ([]SetupStep, erro
 	if err != nil {
 		return nil, err
 	}
-	page, err := d.Reports.Calls(ctx, report.Search{Wallet: user.Wallet, From: c.At.Add(-setupWindow), To: c.At.Add(time.Hour), Limit: 1})
+	since := now.Add(-setupWindow)
+	if demo := d.demo(); demo != nil && demo.Until.After(since) {
+		since = demo.Until
+	}
+	page, err := d.Reports.Calls(ctx, report.Search{Wallet: user.Wallet, From: since, To: now.Add(time.Hour), Limit: 1})
 	if err != nil {
 		return nil, err
 	}

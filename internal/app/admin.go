@@ -51,6 +51,9 @@ func OpenAdmin(ctx context.Context, cfg config.Config, create bool) (*Admin, err
 	return &Admin{cfg: cfg, Store: store, Users: account.NewManager(store.Accounts, nil, time.Now), Keys: apikey.NewManager(store.Accounts, nil, time.Now, cfg.Keys.MaxPerUser)}, nil
 }
 
+// MadeUp is until when what a demo's store has was made up, zero for one of which nothing was.
+func (o *Admin) MadeUp(ctx context.Context) (time.Time, error) { return monthOf(ctx, o.Store) }
+
 // Close closes the store.
 func (o *Admin) Close() { _ = o.Store.Close() }
 

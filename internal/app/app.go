@@ -61,14 +61,13 @@ import (
 
 // Gateway is one running node.
 type Gateway struct {
-	cfg       config.Config
-	log       *accesslog.Log
-	slog      *slog.Logger
-	level     *slog.LevelVar
-	redactor  *redact.Redactor
-	dialer    *tunnel.Dialer            // by the ways of the configuration, which a reload changes
-	demoKey   atomic.Pointer[string]    // shown to browsers on a demo's machine; nil: it is no demo
-	demoUntil atomic.Pointer[time.Time] // before that, what a demo has was made up; nil: nothing was
+	cfg      config.Config
+	log      *accesslog.Log
+	slog     *slog.Logger
+	level    *slog.LevelVar
+	redactor *redact.Redactor
+	dialer   *tunnel.Dialer                  // by the ways of the configuration, which a reload changes
+	demo     atomic.Pointer[accountapi.Demo] // nil: it is no demo
 
 	store   *store.Store
 	book    *ledger.Book
@@ -319,7 +318,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, CallerOf: verifier.Of, People: g.people, Organizations: orgs, Agents: g.agents, AgentSettings: settings, AgentReports: g.reports, Keys: keys, Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Traces: tracesOf(traces), Log: access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Peers: func() []string { return append(g.absence.Details(), g.others.Differences()...) }, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, Batches: g.batches, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
-		Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme, Sealer: ring,
+		MadeUp: g.madeUp, Presets: presets, ProviderKeys: ownKeys, Operations: operations, Events: events, CheckCallback: checkCallback, Pages: pages, Language: webui.Language, Theme: webui.Theme, Sealer: ring,
 	}, apiConfig)
 	g.batches.Start(g.api)
 	if cfg.Store.DSN.Postgres() { // other nodes may be there

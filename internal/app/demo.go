@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/config"
@@ -84,7 +85,6 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		g.close(ctx)
 		return err
 	}
-	g.demoKey.Store(&access.key)
 	if o.JSON {
 		access.simulator = "http://" + address
 		err = g.announceJSON(o.Out, access)
@@ -144,6 +144,11 @@ func (g *Gateway) demoAccess(ctx context.Context, o *DemoOptions) (a demoAccess,
 	if a.key, a.management, err = g.demoKeys(ctx, user.ID, filepath.Join(g.cfg.DataDir, demoKeyFile)); err != nil {
 		return a, err
 	}
+	until, err := monthOf(ctx, g.store)
+	if err != nil {
+		return a, err
+	}
+	g.demo.Store(&accountapi.Demo{Key: a.key, Owner: user.ID, Until: until})
 	b, err := g.book.Balance(ctx, user.Wallet)
 	if err != nil {
 		return a, err
@@ -157,7 +162,7 @@ func (g *Gateway) demoAccess(ctx context.Context, o *DemoOptions) (a demoAccess,
 
 func (g *Gateway) announce(w io.Writer, a demoAccess, data string) error {
 	made := ""
-	if until := g.madeUp(); !until.IsZero() {
+	if until := g.demo.Load().Until; !until.IsZero() {
 		made = "What happened before " + until.Local().Format("2006-01-02 15:04") + " is demo data, made up. "
 	}
 	_, err := fmt.Fprintf(w, `Weir is ready.

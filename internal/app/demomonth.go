@@ -25,9 +25,6 @@ func (g *Gateway) demoPeople(ctx context.Context, o *DemoOptions, keep money.Nan
 		return account.User{}, err
 	}
 	if len(list) > 0 || o.Empty {
-		if err := g.recallMonth(ctx); err != nil {
-			return account.User{}, err
-		}
 		for _, u := range list {
 			if u.Name == demo.Owner {
 				return u, nil
@@ -43,22 +40,13 @@ func (g *Gateway) demoPeople(ctx context.Context, o *DemoOptions, keep money.Nan
 	if err != nil {
 		return account.User{}, err
 	}
-	return made.Owner, g.recallMonth(ctx)
+	return made.Owner, nil
 }
 
 // monthStores are what the month is written into.
 func (g *Gateway) monthStores() demo.Into {
 	s := g.store
 	return demo.Into{Accounts: s.Accounts, Keys: s.Accounts, Ledger: s.Ledger, Payments: s.Payments, Videos: s.Jobs, Batches: s.Jobs, Contents: g.batches.Contents}
-}
-
-// recallMonth reads until when the data of a demo was made up.
-func (g *Gateway) recallMonth(ctx context.Context) error {
-	until, err := monthOf(ctx, g.store)
-	if err == nil && !until.IsZero() {
-		g.demoUntil.Store(&until)
-	}
-	return err
 }
 
 // monthOf is until when the data of a ledger was made up, zero when it was not.
@@ -70,12 +58,10 @@ func monthOf(ctx context.Context, s *store.Store) (time.Time, error) {
 	return time.Parse(time.RFC3339, mark)
 }
 
-// madeUp is until when what this node shows was made up, zero when it was not.
-func (g *Gateway) madeUp() time.Time {
-	if until := g.demoUntil.Load(); until != nil {
-		return *until
-	}
-	return time.Time{}
+// madeUp reports whether some of what this node shows was made up.
+func (g *Gateway) madeUp() bool {
+	demo := g.demo.Load()
+	return demo != nil && !demo.Until.IsZero()
 }
 
 // demoKeyFile has the texts of the demo's keys, which a store does not have, so that a demo that starts again has those that it printed.

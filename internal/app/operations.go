@@ -22,7 +22,7 @@ import (
 // operations are those of accounts, operators and of what everybody sees. of has the parts that others use, too.
 func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	of.Books, of.Views, of.Vouchers, of.People, of.Agents, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.agents, g.history
-	of.Docs, of.Rankings, of.DemoKey, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demoKeyText, g.slog
+	of.Docs, of.Rankings, of.Demo, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demo.Load, g.slog
 	of.ReadNotice = yookassa.ReadNotice
 	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
 	return slices.Concat(
@@ -30,14 +30,6 @@ func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 		g.catalogPages.Operations(),
 		adminapi.Operations(adminapi.Deps{Reconciliations: reconciler(g.store, g.editor, g.clock), Of: of, Editor: g.editor, Console: g.console, Alerts: g.alerts, MailReady: g.mail != nil, Ledger: adminapi.LedgerDeps{Checks: g.bookChecks, Books: g.store.Ledger}, Audit: g.store.Accounts, Settings: g.settings, Jobs: &console.Jobs{Work: g.store.Jobs, Notes: g.store.Notices, Videos: g.videos, Now: time.Now}, Accounts: of.Accounts, Sales: g.store.Ledger, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Fetch: priceFetch{g}, Test: g.testProvider, TestKey: g.testProviderKey, DeclaredKeys: declaredKeys, KeyVariables: builtin.KeyVariables}),
 	)
-}
-
-// demoKeyText is the key that a demo shows to browsers on its machine, "" for other gateways.
-func (g *Gateway) demoKeyText() string {
-	if key := g.demoKey.Load(); key != nil {
-		return *key
-	}
-	return ""
 }
 
 // statusTag identifies what everybody is shown of the status of providers; nil: it is not shown.

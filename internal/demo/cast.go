@@ -31,9 +31,9 @@ type habit struct {
 	api            string
 	agent          string
 	title, referer string
-	prompt, answer span  // tokens
-	cached         int   // percent of the prompts' tokens that come from a cache
-	thinks         int   // percent of the answers' tokens that are reasoning
+	prompt, answer span // tokens
+	cached         int  // percent of the prompts' tokens that come from a cache
+	thinks         int  // percent of the answers' tokens that are reasoning
 	stream         bool
 	parameters     string
 	until          int // last day, from 0; 0: all

@@ -112,6 +112,8 @@ type Deps struct {
 
 	Presets Presets // nil: absent
 
+	MadeUp func() bool // this gateway is a demo whose data was made up in part: names of files say so; nil: it is not
+
 	Operations []operation.Operation // of accounts and operators
 	Events     Events                // nil: nothing is followed
 

@@ -22,7 +22,11 @@ func (x *request) sendFile(f *operation.File) error {
 	defer x.api.exports.Leave(x.caller.User)
 	h := x.w.Header()
 	h["Content-Type"], h["Cache-Control"] = []string{f.MediaType}, noStore
-	h["Content-Disposition"] = []string{`attachment; filename="` + f.Name + `"`}
+	name := f.Name
+	if x.api.MadeUp != nil && x.api.MadeUp() {
+		name = "demo-" + name
+	}
+	h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
 	if x.r.Method == http.MethodHead {
 		x.w.WriteHeader(http.StatusOK)
 		return nil

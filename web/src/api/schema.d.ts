@@ -9629,6 +9629,11 @@ export interface components {
             rankings: boolean;
             /** @description Wallets can be topped up by paying here */
             payments: boolean;
+            /**
+             * Format: date-time
+             * @description What is older is demo data, which was made up; null: there is none
+             */
+            demo_until: string | null;
             /** @description Other providers at which people can sign in */
             oidc: components["schemas"]["SignInProvider"][];
         };
@@ -12590,7 +12595,7 @@ export interface components {
         };
         /** @description The first steps: of the gateway, and of the person who is signed in. */
         Setup: {
-            /** @description A simulator answers and money is play money */
+            /** @description A simulator answers and money is play money; the month that a demo begins with is not looked at here */
             demo: boolean;
             /** @description The address of this gateway, without a path */
             base_url: string;
@@ -12619,7 +12624,7 @@ export interface components {
         };
         /** @description One of the first steps. */
         SetupStep: {
-            /** @description Administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was answered; top_up: their wallet has money. Visitors are shown the first two. */
+            /** @description Administrator: somebody can administer the gateway; provider: a provider can be called; key: the person has an API key; call: their first call was answered; top_up: their wallet has money. Visitors are shown the first two, and those on the machine of a demo the steps of its owner. */
             id: string;
             done: boolean;
             detail: components["schemas"]["SetupDetail"];

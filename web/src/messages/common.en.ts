@@ -34,7 +34,7 @@ const messages = {
   themeDark: 'Dark',
   language: 'Language',
   otherLanguage: 'Russian',
-  demo: 'Demo: a simulator answers, money is play money',
+  demoData: 'Demo data: what is older than {time} was made up. A simulator answers, money is play money.',
   offline: 'No connection. What you see is from {time} UTC.',
   close: 'Close',
   cancel: 'Cancel',

@@ -8,8 +8,8 @@ const messages = {
   leadCall:
     'Paste this into a terminal. The page notices the moment it arrives, and shows what it cost and why it went where it went.',
   leadSetup: 'This page follows along: each step ticks itself when it is done.',
-  begin: 'Begin with one click',
-  beginText: 'This browser is on the demo’s own machine, so it needs no password.',
+  begin: 'Look at the demo',
+  beginText: 'Signs this browser in to the demo. It is on the demo’s own machine, so it needs no password.',
   code: 'The first call',
   keyNote: 'The key is real for this demo and is filled in for you. Make others under Keys.',
   keyNone: 'Make a key under Keys and put it into WEIR_API_KEY.',

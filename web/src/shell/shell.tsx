@@ -14,6 +14,7 @@ import { Link } from '../ui/link'
 import { shortcutsAllowed } from '../ui/shortcuts'
 import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
+import { DemoMark } from './demo-mark'
 import { bar } from './first'
 import { initials, isAt, phone, side, top } from './nav'
 
@@ -211,6 +212,7 @@ export function Shell() {
           ))}
         {!me && <span className="w-24" />}
       </header>
+      <DemoMark />
       <main
         id="content"
         tabIndex={-1}

@@ -1,3 +1,4 @@
+import { meQuery, queries } from '../api/query'
 import type { ChartProps } from './chart-props'
 
 /**
@@ -29,7 +30,8 @@ export function downloadCsv(p: Pick<ChartProps, 'times' | 'series' | 'title' | '
   const url = URL.createObjectURL(new Blob(['\ufeff', csvOf(p)], { type: 'text/csv;charset=utf-8' }))
   const a = document.createElement('a')
   a.href = url
-  a.download = `${p.title}.csv`
+  const demo = queries.getQueryData(meQuery.queryKey)?.features.demo_until ? 'demo-' : ''
+  a.download = `${demo}${p.title}.csv`
   a.click()
   setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

@@ -115,7 +115,7 @@ export default function Welcome() {
                     </p>
                   </>
                 )}
-                {(ready || call?.done) && me?.user && <Arrival step={call} />}
+                {(ready || call?.done) && call && <Arrival step={call} signedIn={Boolean(me?.user)} />}
                 {!ready && me?.user && (
                   <div className="rounded-panel border border-line bg-surface px-5 py-4">
                     <p className="pb-3 text-ink2">{t(me.operator ? 'connectText' : 'connectOthers')}</p>
@@ -190,9 +190,9 @@ function Begin() {
   )
 }
 
-function Arrival({ step }: { step: Step | undefined }) {
+function Arrival({ step, signedIn }: { step: Step; signedIn: boolean }) {
   const t = useT('welcome')
-  if (!step?.done)
+  if (!step.done)
     return (
       <div
         role="status"
@@ -220,17 +220,19 @@ function Arrival({ step }: { step: Step | undefined }) {
         )}
         {d.cost !== undefined && <Money value={d.cost} className="ml-auto font-semibold" />}
       </p>
-      <div className="flex flex-wrap gap-2 pt-3 empty:hidden">
-        {d.generation && hasPage('/calls/$id') && provider && (
-          <LinkButton to={`/calls/${d.generation}`}>{t('why', { provider })}</LinkButton>
-        )}
-        {hasPage('/money') && <LinkButton to="/money">{t('statement')}</LinkButton>}
-        {hasPage('/playground') && (
-          <LinkButton to="/playground" look="quiet">
-            {t('playground')}
-          </LinkButton>
-        )}
-      </div>
+      {signedIn && (
+        <div className="flex flex-wrap gap-2 pt-3 empty:hidden">
+          {d.generation && hasPage('/calls/$id') && provider && (
+            <LinkButton to={`/calls/${d.generation}`}>{t('why', { provider })}</LinkButton>
+          )}
+          {hasPage('/money') && <LinkButton to="/money">{t('statement')}</LinkButton>}
+          {hasPage('/playground') && (
+            <LinkButton to="/playground" look="quiet">
+              {t('playground')}
+            </LinkButton>
+          )}
+        </div>
+      )}
     </div>
   )
 }
