@@ -46,7 +46,7 @@ func (g *Gateway) demoPeople(ctx context.Context, o *DemoOptions, keep money.Nan
 // monthStores are what the month is written into.
 func (g *Gateway) monthStores() demo.Into {
 	s := g.store
-	return demo.Into{Accounts: s.Accounts, Keys: s.Accounts, Ledger: s.Ledger, Payments: s.Payments, Videos: s.Jobs, Batches: s.Jobs, Contents: g.batches.Contents}
+	return demo.Into{Accounts: s.Accounts, Keys: s.Accounts, Ledger: s.Ledger, Payments: s.Payments, Videos: s.Jobs, Batches: s.Jobs, Contents: g.batches.Contents, Hours: s.Nodes}
 }
 
 // monthOf is until when the data of a ledger was made up, zero when it was not.

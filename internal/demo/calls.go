@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -37,7 +38,29 @@ func (x *month) day(p *person, day int) (items []ledger.Item) {
 		}
 	}
 	slices.SortStableFunc(items, func(a, b ledger.Item) int { return a.Call.At.Compare(b.Call.At) })
+	p.keepLimits(items)
 	return items
+}
+
+// keepLimits refuses the calls of a day that are beyond the limit which their keys have for a day. The limits for longer are never reached.
+func (p *person) keepLimits(items []ledger.Item) {
+	spent := map[string]money.Nano{}
+	for i := range items {
+		c := &items[i].Call
+		k := p.keys[slices.IndexFunc(p.keys, func(k apikey.Key) bool { return k.ID == c.Key })]
+		if k.Limit == nil || k.Limit.Reset != apikey.Daily || !c.Settled {
+			continue
+		}
+		if spent[k.ID]+c.Cost <= k.Limit.Amount {
+			spent[k.ID] += c.Cost
+			continue
+		}
+		*c = record.Call{
+			Generation: c.Generation, Request: c.Request, User: c.User, Wallet: c.Wallet, Key: c.Key, API: c.API, At: c.At, ModelAsked: c.ModelAsked, Streamed: c.Streamed, UserAgent: c.UserAgent,
+			Title: c.Title, Referer: c.Referer, Parameters: c.Parameters, Catalog: c.Catalog, Candidates: c.Candidates,
+			Status: 402, Error: fault.PaymentRequired.String(), Duration: 2 * time.Millisecond,
+		}
+	}
 }
 
 // hour is a moment of a program's day: most is in the middle.

@@ -57,8 +57,8 @@ const Owner = "demo"
 // cast are the accounts. The first is the owner of the demo.
 var cast = []role{
 	{
-		name: Owner, as: apikey.Administrator, pays: true, step: 1500 * money.Ruble,
-		keysOf: []keyOf{{name: "Support bot", limit: limitOf(2500, apikey.Monthly)}, {name: "Coding agents", limit: limitOf(300, apikey.Daily)}, {name: "Nightly summaries", limit: limitOf(400, apikey.Weekly)}, {name: "Old laptop", disabled: true}},
+		name: Owner, as: apikey.Administrator, pays: true, step: 1000 * money.Ruble,
+		keysOf: []keyOf{{name: "Support bot", limit: limitOf(300, apikey.Monthly)}, {name: "Coding agents", limit: limitOf(100, apikey.Daily)}, {name: "Nightly summaries", limit: limitOf(50, apikey.Weekly)}, {name: "Old laptop", disabled: true}},
 		habits: []habit{
 			{key: 0, perDay: 18, weekend: .5, from: 7, to: 20, models: []choice{{"sim/gpt-5-mini", 6}, {"sim/gemini-2.5-flash", 3}, {"sim/claude-haiku-4.5", 1}}, api: "completions", agent: "OpenAI/Python 1.99.9", title: "Support bot", referer: "https://support.example", prompt: span{900, 3800}, answer: span{80, 420}, cached: 35, stream: true, parameters: `{"temperature":0.3,"max_tokens":800}`},
 			{key: 1, perDay: 13, weekend: .2, from: 8, to: 18, models: []choice{{"sim/claude-sonnet-4.5", 7}, {"sim/claude-haiku-4.5", 3}}, api: "messages", agent: "claude-cli/2.1.4 (external, cli)", prompt: span{9000, 42000}, answer: span{150, 1600}, cached: 82, thinks: 20, stream: true, parameters: `{"max_tokens":32000}`},
@@ -68,15 +68,15 @@ var cast = []role{
 		},
 	},
 	{
-		name: "Larch Books", as: apikey.User, pays: true, step: 1000 * money.Ruble,
-		keysOf: []keyOf{{name: "Shop assistant", limit: limitOf(3000, apikey.Monthly)}, {name: "Catalogue texts"}},
+		name: "Larch Books", as: apikey.User, pays: true, step: 200 * money.Ruble,
+		keysOf: []keyOf{{name: "Shop assistant", limit: limitOf(250, apikey.Monthly)}, {name: "Catalogue texts"}},
 		habits: []habit{
 			{key: 0, perDay: 22, weekend: 1.3, from: 8, to: 22, models: []choice{{"sim/gemini-2.5-flash", 5}, {"sim/gpt-5-mini", 2}}, api: "completions", agent: "openai-node/5.12.2", title: "Shop assistant", referer: "https://larch.example", prompt: span{600, 2400}, answer: span{60, 300}, cached: 20, stream: true},
 			{key: 1, perDay: 5, weekend: 0, from: 9, to: 17, models: []choice{{"sim/claude-sonnet-4.5", 1}}, api: "completions", agent: "openai-node/5.12.2", title: "Catalogue texts", prompt: span{400, 1500}, answer: span{300, 1200}},
 		},
 	},
 	{
-		name: "Harbour Logistics", as: apikey.User, step: 2000 * money.Ruble,
+		name: "Harbour Logistics", as: apikey.User, step: 400 * money.Ruble,
 		keysOf: []keyOf{{name: "Waybills"}, {name: "Dispatch"}},
 		habits: []habit{
 			{key: 0, perDay: 16, weekend: .1, from: 5, to: 16, models: []choice{{"sim/gemini-2.5-pro", 3}, {"sim/gpt-5", 1}}, api: "gemini", agent: "google-genai-sdk/1.28.0 gl-python/3.12", prompt: span{2500, 9000}, answer: span{200, 700}, thinks: 25, parameters: `{"temperature":0}`},
@@ -84,15 +84,15 @@ var cast = []role{
 		},
 	},
 	{
-		name: "Otter Games", as: apikey.User, pays: true, step: 500 * money.Ruble,
-		keysOf: []keyOf{{name: "Dialogue", limit: limitOf(60, apikey.Daily)}},
+		name: "Otter Games", as: apikey.User, pays: true, step: 100 * money.Ruble,
+		keysOf: []keyOf{{name: "Dialogue", limit: limitOf(5, apikey.Daily)}},
 		habits: []habit{
 			{key: 0, perDay: 34, weekend: 1.8, from: 11, to: 23, models: []choice{{"sim/llama-4-maverick", 6}, {"sim/deepseek-v3.2", 3}, {"sim/qwen3-235b", 1}}, api: "completions", agent: "ottergames-server/4.2", title: "Dialogue", referer: "https://otter.example", prompt: span{700, 2000}, answer: span{30, 180}, cached: 45, stream: true, parameters: `{"temperature":1.1,"max_tokens":200}`},
 		},
 	},
 	{
-		name: "Delta School", as: apikey.User, step: 300 * money.Ruble,
-		keysOf: []keyOf{{name: "Homework helper", limit: limitOf(15, apikey.Daily)}},
+		name: "Delta School", as: apikey.User, step: 50 * money.Ruble,
+		keysOf: []keyOf{{name: "Homework helper", limit: limitOf(3, apikey.Daily)}},
 		habits: []habit{
 			{key: 0, perDay: 9, weekend: .3, from: 6, to: 18, models: []choice{{"sim/yandexgpt-5.1", 3}, {"sim/gpt-5-mini", 1}}, api: "completions", agent: "OpenAI/Python 1.99.9", title: "Homework helper", prompt: span{300, 1100}, answer: span{100, 500}, stream: true},
 		},

@@ -16,6 +16,7 @@ import (
 	"weir/internal/batch"
 	"weir/internal/blob"
 	"weir/internal/catalog"
+	"weir/internal/health"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/payment"
@@ -51,6 +52,7 @@ type Into struct {
 	Videos   video.Store
 	Batches  Batches
 	Contents blob.Store
+	Hours    health.HourStore
 }
 
 // Month is what the month depends on: the same seed, moment and catalog make the same figures. Only ids and the texts of keys differ.
@@ -86,6 +88,7 @@ type month struct {
 	first time.Time // midnight of the first day, UTC
 	cast  []*person
 	at    int64 // position in the journal
+	hours map[hour]*health.Hour
 	made  Made
 }
 
@@ -102,9 +105,9 @@ type person struct {
 // sums hold, too.
 func Fill(ctx context.Context, into Into, m Month) (Made, error) {
 	now := m.Now.UTC().Truncate(time.Microsecond)
-	x := &month{Month: m, into: into, rnd: rand.New(rand.NewPCG(m.Seed, 0)), first: now.Truncate(24*time.Hour).AddDate(0, 0, 1-Days)}
+	x := &month{Month: m, into: into, rnd: rand.New(rand.NewPCG(m.Seed, 0)), first: now.Truncate(24*time.Hour).AddDate(0, 0, 1-Days), hours: map[hour]*health.Hour{}}
 	x.Now = now
-	for _, step := range []func(context.Context) error{x.people, x.live, x.jobs} {
+	for _, step := range []func(context.Context) error{x.people, x.live, x.jobs, x.remember} {
 		if err := step(ctx); err != nil {
 			return x.made, err
 		}
@@ -203,6 +206,7 @@ func (x *month) apply(ctx context.Context, items []ledger.Item, end time.Time) e
 	for i := range items {
 		c := &items[i].Call
 		x.made.Calls++
+		x.watch(c)
 		switch {
 		case !c.Settled:
 			x.made.Failed++

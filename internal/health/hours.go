@@ -19,6 +19,18 @@ type Hour struct {
 	latency, throughput histogram
 }
 
+// Serve counts an attempt that served, with the time to its first content, and so many tokens in the time after it.
+func (h *Hour) Serve(first time.Duration, tokens int64, generating time.Duration) {
+	h.Served++
+	if first > 0 {
+		h.latency.add(bucket(first.Seconds(), quickest), 1, float32(first.Seconds()))
+	}
+	if tokens > 0 && generating > 0 {
+		speed := float64(tokens) / generating.Seconds()
+		h.throughput.add(bucket(speed, slowest), 1, float32(speed))
+	}
+}
+
 // Merge adds what another node saw, or the same one at another time.
 func (h *Hour) Merge(o *Hour) {
 	h.Served += o.Served
