@@ -12,7 +12,7 @@ const nano = (text) => BigInt(text.includes('.') ? text.replace('.', '') + '0'.r
 
 test('the overview has thirty days, whose parts are the whole', async () => {
   const page = await open(b, weir, { path: '/overview', signedIn: true });
-  await page.getByRole('note').getByText(/^Demo data: what is older than .* was made up/).waitFor();
+  await page.getByRole('complementary').getByText(/^Demo data: what is older than .* was made up/).waitFor();
   const where = page.getByRole('heading', { name: 'Where it went' }).locator('xpath=ancestor::section[1]');
   await where.getByText('sim/claude-sonnet-4.5').waitFor();
   const overview = await read('/api/overview');
@@ -28,7 +28,7 @@ test('a failover of the month is explained on the page of its call', async () =>
   const { id } = (await read('/api/calls?limit=200')).find((c) => c.attempts > 1 && !c.error);
   const page = await open(b, weir, { path: `/calls/${id}`, signedIn: true });
   await page.getByRole('heading', { name: 'Why this provider answered' }).waitFor();
-  await page.getByText(/\(simulated\)/).first().waitFor();
+  await page.getByText(/\(simulated\)/).locator('visible=true').first().waitFor();
   await page.getByText(/, provider 2$/).waitFor();
   await page.done();
 });
@@ -53,7 +53,7 @@ test('files and commands say that it is demo data', async () => {
 for (const path of ['/overview', '/activity', '/calls', '/money', '/jobs', '/admin', '/admin/sales']) {
   test(`${path} fits 360 px with the month, and is Russian`, async () => {
     const page = await open(b, weir, { path, size: 'small', language: 'ru', signedIn: true });
-    await page.getByRole('note').getByText(/^Демонстрационные данные: всё до .* вымышлено/).waitFor();
+    await page.getByRole('complementary').getByText(/^Демонстрационные данные: всё до .* вымышлено/).waitFor();
     await fitsWidth(page);
     await page.done();
   });

@@ -8,8 +8,10 @@ export function DemoMark() {
   const until = useMe()?.features.demo_until
   if (!until) return null
   return (
-    <p role="note" className="border-b border-line bg-sunken px-4 py-1.5 text-center text-small text-ink2 md:px-7">
-      {t('demoData', { time: dateTimeZone(until) })}
-    </p>
+    <aside aria-labelledby="demo-mark" className="border-b border-line bg-sunken px-4 py-1.5 md:px-7">
+      <p id="demo-mark" className="text-center text-small text-ink2">
+        {t('demoData', { time: dateTimeZone(until) })}
+      </p>
+    </aside>
   )
 }
