@@ -19,15 +19,15 @@ import (
 // VideoModel is the model of the month's videos.
 const VideoModel = "sim/video"
 
-// film is one video of the month.
-type film struct {
+// clip is one video of the month.
+type clip struct {
 	ago     time.Duration // before the end of the month
 	seconds int64
 	prompt  string
 	fails   string // why, "" not
 }
 
-var films = []film{
+var clips = []clip{
 	{11*24*time.Hour + 3*time.Hour, 8, "A grey heron over a mill pond, early morning", ""},
 	{4*24*time.Hour + 6*time.Hour, 4, "The same pond at night, from above", "The provider refused the prompt."},
 	{26 * time.Hour, 12, "Water over a wooden weir, slowly", ""},
@@ -38,8 +38,8 @@ const keepVideos = 24 * time.Hour
 
 // jobs makes the videos and the batches, which the owner has had made.
 func (x *month) jobs(ctx context.Context) error {
-	for i := range films {
-		if err := x.film(ctx, x.cast[0], &films[i]); err != nil {
+	for i := range clips {
+		if err := x.clip(ctx, x.cast[0], &clips[i]); err != nil {
 			return err
 		}
 	}
@@ -51,8 +51,8 @@ func (x *month) jobs(ctx context.Context) error {
 	return nil
 }
 
-// film makes a video job and ends it. Its content is gone, as that of real ones is after a day.
-func (x *month) film(ctx context.Context, p *person, f *film) error {
+// clip makes a video job and ends it. Its content is gone, as that of real ones is after a day.
+func (x *month) clip(ctx context.Context, p *person, f *clip) error {
 	m, _, ok := x.Catalog.Resolve(VideoModel)
 	if !ok || len(m.Endpoints) == 0 {
 		return nil
@@ -93,7 +93,7 @@ func (x *month) film(ctx context.Context, p *person, f *film) error {
 	if err := x.fund(ctx, p, Days-1, cost); err != nil {
 		return err
 	}
-	if err := x.into.Videos.AddJob(ctx, j, ledger.Handover{}, len(films)); err != nil {
+	if err := x.into.Videos.AddJob(ctx, j, ledger.Handover{}, len(clips)); err != nil {
 		return err
 	}
 	j.Progress, j.CompletedAt, j.UpdatedAt, c.Hold = 100, done, done, hold

@@ -120,6 +120,7 @@ var groups = []group{
 		{"docs/decisions/json.md", "A body is checked once, then walked."},
 		{"docs/decisions/ledger.md", "Leases, holds and a journal, so that no call waits for the database."},
 		{"docs/decisions/master-key.md", "Who makes the key that encrypts providers' keys."},
+		{"docs/decisions/demo-data.md", "How the month of a demo is made, and why its models are the simulator's."},
 		{"docs/decisions/migrations.md", "Migrations only add, and what is unused goes one version later."},
 		{"docs/decisions/paid-fields.md", "Fields that are refused, and features that need a price."},
 		{"docs/decisions/agents.md", "Programs are signed in with a code; their access token is a key that expires, and a refresh token makes its successor."},
