@@ -51,7 +51,7 @@ test('files and commands say that it is demo data', async () => {
 });
 
 for (const path of ['/overview', '/activity', '/calls', '/money', '/jobs', '/admin', '/admin/sales']) {
-  test(`${path} fits 360 px with the month, and is Russian`, async () => {
+  test(`${path} fits 360 px with the month, in Russian`, async () => {
     const page = await open(b, weir, { path, size: 'small', language: 'ru', signedIn: true });
     await page.getByRole('complementary').getByText(/^Демонстрационные данные: всё до .* вымышлено/).waitFor();
     await fitsWidth(page);
