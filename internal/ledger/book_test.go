@@ -67,10 +67,14 @@ func cpu() time.Duration {
 
 // BenchmarkCall is the whole way of a call's money: hold, settle, journal, apply. cpu-ns/op is what the process used for it, in all goroutines.
 func BenchmarkCall(b *testing.B) {
-	for _, limited := range []bool{false, true} {
-		b.Run(fmt.Sprintf("limit=%t", limited), func(b *testing.B) {
+	for _, limits := range []int{0, 1, 5} {
+		b.Run(fmt.Sprintf("limits=%d", limits), func(b *testing.B) {
 			book, wallets := benchBook(b)
 			ctx := context.Background()
+			var all []ledger.Limit // budgets of an organization, a team, a member, a tag and a session
+			for i, reset := range []ledger.Reset{ledger.Monthly, ledger.Monthly, ledger.Weekly, ledger.Daily, ledger.Never} {
+				all = append(all, ledger.Limit{ID: fmt.Sprint("bud_0123456789abcdefghijklm", i), Amount: 1_000_000_000_000_000, Reset: reset})
+			}
 			var n atomic.Int64
 			b.ReportAllocs()
 			start := cpu()
@@ -80,8 +84,8 @@ func BenchmarkCall(b *testing.B) {
 					i := n.Add(1)
 					w := wallets[i%4]
 					c := benchCall(i, w)
-					r := ledger.HoldRequest{Wallet: w, Key: c.Key, Amount: c.Hold}
-					if limited {
+					r := ledger.HoldRequest{Wallet: w, Key: c.Key, Amount: c.Hold, Limits: all[:limits]}
+					if limits == 1 {
 						r.Limits = []ledger.Limit{{ID: c.Key, Amount: 1_000_000_000_000_000, Reset: ledger.Monthly}}
 					}
 					h, err := book.Hold(ctx, r)
