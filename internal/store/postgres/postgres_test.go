@@ -14,6 +14,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if os.Getenv(nodeDSN) != "" {
+		if err := ledgerNode(); err != nil {
+			panic(err)
+		}
+		return
+	}
 	// Each random schedule has a separate database, and SQLite has run a hundred of them through the same code.
 	if err := flag.Set("rapid.checks", "20"); err != nil {
 		panic(err)
