@@ -66,6 +66,7 @@ type Call struct {
 	Usage        CallUsage             `json:"usage"`
 	Price        explain.PriceBasis    `json:"price"`
 	Hold         CallHold              `json:"hold"`
+	CountsIn     []CallFund            `json:"counts_in"` // budgets, and keys from which its key comes, in which the charge counts
 	Entries      []int64               `json:"entries"`
 	Refunds      []Movement            `json:"refunds"`
 	StoredText   bool                  `json:"stored_text"`
@@ -115,6 +116,28 @@ func reportOf(ctx context.Context, d Deps, user, session string) (*SessionReport
 type CallPreset struct {
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
+}
+
+// CallFund is one interval of a budget or of a key in which a charge counts.
+type CallFund struct {
+	ID     string  `json:"id"`     // of the budget or key
+	Period string  `json:"period"` // total, day, week or month
+	From   *string `json:"from"`   // first day of the interval, by the account's clock; null of a total
+	Held   bool    `json:"held"`   // it was held there before; else it only counts
+}
+
+// fundsOf are the funds of a call.
+func fundsOf(c *record.Call) []CallFund {
+	list := make([]CallFund, len(c.Funds))
+	for i := range c.Funds {
+		f := &c.Funds[i]
+		list[i] = CallFund{ID: f.ID, Period: f.Kind, Held: f.Lease != 0}
+		if f.Kind != ledger.PeriodTotal {
+			from := time.Unix(f.Start, 0).UTC().Format(time.DateOnly)
+			list[i].From = &from
+		}
+	}
+	return list
 }
 
 // CallUsage is what a call used, and how its charge came about.
@@ -245,7 +268,7 @@ func callOf(c *record.Call) Call {
 		Stream: c.Streamed, Canceled: c.Cancelled, Settled: c.Settled, Error: OrNull(c.Error), Finish: OrNull(c.Finish), NativeFinish: OrNull(c.NativeFinish), Notice: OrNull(c.Notice),
 		Cost: c.Cost, FirstToken: c.FirstContent.Milliseconds(), Generating: c.Generating.Milliseconds(), Duration: c.Duration.Milliseconds(), Session: OrNull(c.Session),
 		ClientUser: OrNull(c.ClientUser), Tags: append([]string{}, c.Tags...), Member: OrNull(c.Member), Team: OrNull(c.Team), UserAgent: OrNull(c.UserAgent), Referer: OrNull(c.Referer), Title: OrNull(c.Title), Metadata: rawOrNull(c.Metadata), Parameters: rawOrNull(c.Parameters),
-		Plan: explain.PlanOf(c), Attempts: explain.AttemptsOf(c), Price: explain.BasisOf(c), Hold: CallHold{Amount: c.Hold, Released: max(0, c.Hold-c.Cost)},
+		Plan: explain.PlanOf(c), Attempts: explain.AttemptsOf(c), Price: explain.BasisOf(c), Hold: CallHold{Amount: c.Hold, Released: max(0, c.Hold-c.Cost)}, CountsIn: fundsOf(c),
 		Usage: CallUsage{
 			PromptTokens: u.Prompt.N, CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, Charge: explain.ChargeOf(c), Source: u.Source.String(), UpstreamCost: u.UpstreamCost,
 		},

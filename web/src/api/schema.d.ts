@@ -7992,6 +7992,8 @@ export interface components {
             usage: components["schemas"]["CallUsage"];
             price: components["schemas"]["PriceBasis"];
             hold: components["schemas"]["CallHold"];
+            /** @description Budgets, and keys from which its key comes, in which the charge counts */
+            counts_in: components["schemas"]["CallFund"][];
             entries: number[];
             refunds: components["schemas"]["Movement"][];
             stored_text: boolean;
@@ -8940,6 +8942,8 @@ export interface components {
             usage: components["schemas"]["CallUsage"];
             price: components["schemas"]["PriceBasis"];
             hold: components["schemas"]["CallHold"];
+            /** @description Budgets, and keys from which its key comes, in which the charge counts */
+            counts_in: components["schemas"]["CallFund"][];
             entries: number[];
             refunds: components["schemas"]["Movement"][];
             stored_text: boolean;
@@ -8949,6 +8953,17 @@ export interface components {
             id: string;
             /** @description Null: it was deleted */
             name: string | null;
+        };
+        /** @description One interval of a budget or of a key in which a charge counts. */
+        CallFund: {
+            /** @description Of the budget or key */
+            id: string;
+            /** @description Total, day, week or month */
+            period: string;
+            /** @description First day of the interval, by the account's clock; null of a total */
+            from: string | null;
+            /** @description It was held there before; else it only counts */
+            held: boolean;
         };
         /** @description How many calls there were over time. */
         CallHistogram: {

@@ -195,6 +195,18 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
                 [t('basisDollar'), p.rubles_per_dollar && exact(p.rubles_per_dollar)],
                 [t('basisMargin'), p.margin && share(p.margin)],
                 [
+                  t('countsIn'),
+                  c.counts_in.length > 0 && (
+                    <ul>
+                      {c.counts_in.map((f) => (
+                        <li key={f.id}>
+                          {t.or(`fund_${f.period}`, f.id, { id: f.id, from: f.from ?? '' })}
+                        </li>
+                      ))}
+                    </ul>
+                  ),
+                ],
+                [
                   t('basisVat'),
                   p.vat &&
                     t(p.vat.mode === 'included' ? 'vat_included' : 'vat_on_top', {
