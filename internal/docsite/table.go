@@ -100,6 +100,7 @@ var groups = []group{
 		{"docs/decisions/account-api.md", "Why the routes of accounts are typed operations."},
 		{"docs/decisions/README.md", "The decisions with their reasons and the rejected alternatives."},
 		{"docs/decisions/backup.md", "A backup copies the journal before the database, while the node runs."},
+		{"docs/decisions/funds.md", "A budget, and a key above others, is a fund of the ledger."},
 		{"docs/decisions/billed-keys.md", "Records name a provider's key by its tag."},
 		{"docs/decisions/bounds.md", "One function bounds what a call can consume; holds, reports and charges follow."},
 		{"docs/decisions/canonical-form.md", "Every style and every wire goes through one form of requests and events."},

@@ -199,9 +199,7 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
                   c.counts_in.length > 0 && (
                     <ul>
                       {c.counts_in.map((f) => (
-                        <li key={f.id}>
-                          {t.or(`fund_${f.period}`, f.id, { id: f.id, from: f.from ?? '' })}
-                        </li>
+                        <li key={f.id}>{t.or(`fund_${f.period}`, f.id, { id: f.id, from: f.from ?? '' })}</li>
                       ))}
                     </ul>
                   ),
