@@ -139,7 +139,7 @@ func callsFile(ctx context.Context, d Deps, c *operation.Call, in *CallSearch) (
 	names, err := namesOfKeys(ctx, d.Keys, c.User)
 	s.Limit = 1000
 	return table(fileName("calls", s.From, s.To, "csv"), func(t *sheet) error {
-		t.row(report.CallHeads()...)
+		t.row(append(report.CallHeads(), "session_id", "client_user")...)
 		left := maxExportedCalls
 		return d.Reports.All(ctx, s, func(c *record.Call) bool {
 			key := c.Key
@@ -147,6 +147,7 @@ func callsFile(ctx context.Context, d Deps, c *operation.Call, in *CallSearch) (
 				key = k.Name
 			}
 			report.AppendCall(&t.Sheet, c, key)
+			t.Texts(c.Session, c.ClientUser)
 			left--
 			return t.end() && left > 0
 		})

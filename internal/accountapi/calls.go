@@ -43,7 +43,7 @@ type CallRow struct {
 	ReasoningTokens  int64      `json:"reasoning_tokens"`
 	FirstTokenMs     *int64     `json:"first_token_ms"`
 	DurationMs       int64      `json:"duration_ms"`
-	Tags             []string   `json:"tags"` // as name=value, or a name alone
+	Tags             []string   `json:"tags"` // as name=value, or a name alone. Operators see none of what follows
 	Member           *string    `json:"member"`
 	Team             *string    `json:"team"`
 	Session          *string    `json:"session_id"`
@@ -66,10 +66,21 @@ func rowsOf(ctx context.Context, d Deps, c *operation.Call, calls []record.Call)
 		return []CallRow{}, nil
 	}
 	names, err := namesOfKeys(ctx, d.Keys, c.User)
-	return CallRows(names.of, calls), err
+	rows := CallRows(names.of, calls)
+	note(rows, calls)
+	return rows, err
 }
 
-// CallRows lists calls. key is the key with an id.
+// note adds what is the account's alone: by what it sorts its calls, and the users of its clients.
+func note(rows []CallRow, calls []record.Call) {
+	for i := range rows {
+		r, c := &rows[i], &calls[i]
+		r.Tags = append(r.Tags, c.Tags...)
+		r.Member, r.Team, r.Session, r.ClientUser = OrNull(c.Member), OrNull(c.Team), OrNull(c.Session), OrNull(c.ClientUser)
+	}
+}
+
+// CallRows lists calls, without what is their account's alone. key is the key with an id.
 func CallRows(key func(id string) *CallKey, calls []record.Call) []CallRow {
 	rows := make([]CallRow, len(calls))
 	for i := range calls {
@@ -80,7 +91,7 @@ func CallRows(key func(id string) *CallKey, calls []record.Call) []CallRow {
 			Key: key(c.Key), User: c.User, Status: c.Status, Result: c.Result(), Error: OrNull(c.Error), Canceled: c.Cancelled, Stream: c.Streamed, Attempts: len(c.Attempts),
 			FinishReason: OrNull(c.Finish), Cost: c.Cost, Settled: c.Settled, Estimated: u.Source&usage.Estimated != 0, PromptTokens: u.Prompt.N, CachedTokens: u.CacheRead.N,
 			CompletionTokens: u.Completion.N, ReasoningTokens: u.Reasoning.N, FirstTokenMs: firstToken(c.FirstContent), DurationMs: c.Duration.Milliseconds(),
-			Tags: append([]string{}, c.Tags...), Member: OrNull(c.Member), Team: OrNull(c.Team), Session: OrNull(c.Session), ClientUser: OrNull(c.ClientUser),
+			Tags: []string{},
 		}
 	}
 	return rows

@@ -216,7 +216,7 @@ func (d callRoutes) open(ctx context.Context, c *operation.Call, in *adminCallID
 	if err != nil {
 		return out, err
 	}
-	call.Metadata, call.ClientUser = nil, nil // the client's own notes
+	call.Metadata, call.ClientUser, call.Tags = nil, nil, []string{} // the client's own notes
 	people, err := d.Reports.Names(ctx, report.UsersByID, []string{r.User})
 	if err != nil {
 		return out, err

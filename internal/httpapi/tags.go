@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"strings"
+	"unicode/utf8"
 
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -50,12 +51,20 @@ func (x *request) tags(metadata []byte) []string {
 	return s.List()
 }
 
+// sessionNamed is the session in a header, "" without one.
+func (x *request) sessionNamed() string {
+	for _, name := range sessionHeaders {
+		if id := x.header(name); id != "" && len(id) <= maxSession && utf8.ValidString(id) {
+			return id
+		}
+	}
+	return ""
+}
+
 // identify completes who a request says that it is from: the session in a header, or in what coding agents write as the user.
 func (x *request) identify(req *completion.Request) {
-	for _, name := range sessionHeaders {
-		if id := x.header(name); req.SessionID == "" && len(id) <= maxSession {
-			req.SessionID = id
-		}
+	if req.SessionID == "" {
+		req.SessionID = x.sessionNamed()
 	}
 	user, session := wire.SessionOfUser(req.User)
 	if req.User = user; req.SessionID == "" && len(session) <= maxSession {

@@ -46,7 +46,7 @@ func (x *request) postVideo() error {
 	}
 	job, err := x.api.Videos.Submit(x.context(), &video.Submit{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, Catalog: x.api.Catalog(),
-		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"), Trace: traceparent(x.trace), Tags: x.tags(nil),
+		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"), Trace: traceparent(x.trace), Tags: x.tags(nil), Session: x.sessionNamed(),
 	})
 	if err != nil {
 		return err

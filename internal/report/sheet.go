@@ -83,7 +83,7 @@ func harmless(text string) string {
 // CallHeads are the heads of a table of calls, whose rows AppendCall writes.
 func CallHeads() []string {
 	return []string{"id", "created_at_utc", "kind", "model", "model_asked", "provider", "key", "user", "status", "result", "stream", "finish_reason", "prompt_tokens", "cached_tokens", "completion_tokens", "reasoning_tokens",
-		"first_token_ms", "duration_ms", "estimated", "cost_rub", "tags", "member", "team", "session_id", "client_user"}
+		"first_token_ms", "duration_ms", "estimated", "cost_rub", "tags", "member", "team"}
 }
 
 // AppendCall writes the cells of a call; key is what names its key.
@@ -104,5 +104,5 @@ func AppendCall(s *Sheet, c *record.Call, key string) {
 	s.Int(c.Duration.Milliseconds())
 	s.Texts(strconv.FormatBool(c.Usage.Source&usage.Estimated != 0))
 	s.Amount(c.Cost)
-	s.Texts(strings.Join(c.Tags, ","), c.Member, c.Team, c.Session, c.ClientUser)
+	s.Texts(strings.Join(c.Tags, ","), c.Member, c.Team)
 }

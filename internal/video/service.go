@@ -198,6 +198,7 @@ type Submit struct {
 	Catalog                   *catalog.Snapshot
 	UserAgent, Referer, Title string
 	Tags                      []string // by which the account sorts the call: see package tag
+	Session                   string   // that the client names, "" none
 	Trace                     string   // see Job.Trace
 }
 
@@ -332,7 +333,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Size: r.Size, Form: r.Form, Callback: r.CallbackURL, Trace: c.Trace,
 		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(s.cfg.AcceptFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
-			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Tags: c.Tags},
+			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Tags: c.Tags, Session: c.Session},
 	}
 }
 

@@ -8044,7 +8044,7 @@ export interface components {
             reasoning_tokens: number;
             first_token_ms: number | null;
             duration_ms: number;
-            /** @description As name=value, or a name alone */
+            /** @description As name=value, or a name alone. Operators see none of what follows */
             tags: string[];
             member: string | null;
             team: string | null;
@@ -9051,7 +9051,7 @@ export interface components {
             reasoning_tokens: number;
             first_token_ms: number | null;
             duration_ms: number;
-            /** @description As name=value, or a name alone */
+            /** @description As name=value, or a name alone. Operators see none of what follows */
             tags: string[];
             member: string | null;
             team: string | null;
