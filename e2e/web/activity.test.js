@@ -121,7 +121,7 @@ test('periods of 90 days and a year are days, longer ones months, and all have t
   const today = new Date().toISOString().slice(0, 10);
   const all = [];
   for (const [query, bucket] of [['days=90', 'day'], [`from=${new Date(Date.now() - 399 * 86_400_000).toISOString().slice(0, 10)}&to=${today}`, 'day'], [`from=${year - 3}-01-01&to=${today}`, 'month']]) {
-    const asked = page.waitForResponse((r) => r.url().includes('/api/usage?'));
+    const asked = page.waitForResponse((r) => r.url().includes('/api/usage?') && r.url().includes('group=model'));
     await page.goto(`${weir.url}/activity?${query}`);
     const { data } = await (await asked).json();
     assert.equal(data.bucket, bucket, query);
