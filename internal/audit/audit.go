@@ -60,7 +60,6 @@ const (
 	IdentityRemoved = "identity.remove"
 
 	OrgChanged     = "organization.change"
-	OrgClosed      = "organization.close"
 	OrgInvited     = "organization.invite"
 	OrgUninvited   = "organization.uninvite"
 	OrgJoined      = "organization.join"

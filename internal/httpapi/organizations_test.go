@@ -11,10 +11,13 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"weir/internal/accountapi"
 	"weir/internal/apikey"
+	"weir/internal/catalogapi"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/relay"
+	"weir/internal/report"
 )
 
 // ofPersons are the operations under /api that belong to a person's own account: in an organization they are refused.
@@ -103,6 +106,11 @@ func (n *node) orgLink(t *testing.T, page []string, org, body string) string {
 	return token
 }
 
+// withReports gives the operations reports of nothing.
+func withReports(a *accountapi.Deps, _ *catalogapi.Deps, _ *accountapi.EventsConfig) {
+	a.Reports = report.New(&figures{}, present{a.Books.(*books)})
+}
+
 // In an organization each route is open to the roles that the description names, or for calls of models to those who have keys; a stranger's answer is
 // always that there is no such account.
 func TestOrganizationRolesOfEveryRoute(t *testing.T) {
@@ -173,10 +181,10 @@ func (n *node) needsCaller(method, pattern string) bool {
 func TestOrganizationMembership(t *testing.T) {
 	t.Parallel()
 	var caller atomic.Pointer[apikey.Caller]
-	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+	n := startAll(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
 		caller.Store(c.Caller)
 		return hello(ctx, c, sink)
-	}), nil)
+	}), nil, nil, withReports)
 	owner, person, other := n.join(t, "owner@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User), n.join(t, "oleg@example.org", apikey.User)
 	org := n.org(t, owner, "Strelka")
 	vera, _ := at(n.do("GET", "/api/me", "", person...).json(t), "user", "id").(string)
@@ -258,7 +266,7 @@ func TestOrganizationMembership(t *testing.T) {
 // A service has keys of its own, which end with it. Teams say whose keys a manager sees.
 func TestOrganizationServicesAndTeams(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), nil)
+	n := startAll(t, relayFunc(hello), nil, nil, withReports)
 	owner, manager, person := n.join(t, "owner@example.org", apikey.User), n.join(t, "timur@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User)
 	org := n.org(t, owner, "Strelka")
 	base := "/api/organizations/" + org

@@ -492,13 +492,13 @@ func (m *Manager) Invite(ctx context.Context, ms *Membership, n NewInvitation, m
 	case len(n.Note) > 200 || !usertext.Is(n.Note):
 		return "", i, fault.Field(op, "note", "note must be one line of at most 200 bytes.").Coded("note")
 	case n.Places > MostPlaces:
-		return "", i, fault.Field(op, "places", "places must be a number from 1 to %d.", MostPlaces).Coded("number_range", "most", MostPlaces)
+		return "", i, fault.Field(op, "places", "places must be a number from 1 to %d.", MostPlaces).Coded("number_range", "least", 1, "most", MostPlaces)
 	case n.Email != "" && n.Places > 1:
 		return "", i, fault.Field(op, "places", "An invitation for one address has one place.").Coded("one_place")
 	case n.Places > 1 && n.Role == apikey.OrgOwner:
 		return "", i, fault.Field(op, "places", "An invitation for an owner has one place.").Coded("owner_place")
 	case n.Days < 1 || n.Days > MostDays:
-		return "", i, fault.Field(op, "days", "days must be a number from 1 to %d.", MostDays).Coded("number_range", "most", MostDays)
+		return "", i, fault.Field(op, "days", "days must be a number from 1 to %d.", MostDays).Coded("number_range", "least", 1, "most", MostDays)
 	}
 	now := m.moment()
 	text, hash := newLink()
