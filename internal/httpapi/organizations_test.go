@@ -106,8 +106,8 @@ func (n *node) orgLink(t *testing.T, page []string, org, body string) string {
 	return token
 }
 
-// withReports gives the operations reports of nothing.
-func withReports(a *accountapi.Deps, _ *catalogapi.Deps, _ *accountapi.EventsConfig) {
+// emptyReports gives the operations reports of nothing.
+func emptyReports(a *accountapi.Deps, _ *catalogapi.Deps, _ *accountapi.EventsConfig) {
 	a.Reports = report.New(&figures{}, present{a.Books.(*books)})
 }
 
@@ -184,7 +184,7 @@ func TestOrganizationMembership(t *testing.T) {
 	n := startAll(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
 		caller.Store(c.Caller)
 		return hello(ctx, c, sink)
-	}), nil, nil, withReports)
+	}), nil, nil, emptyReports)
 	owner, person, other := n.join(t, "owner@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User), n.join(t, "oleg@example.org", apikey.User)
 	org := n.org(t, owner, "Strelka")
 	vera, _ := at(n.do("GET", "/api/me", "", person...).json(t), "user", "id").(string)
@@ -266,7 +266,7 @@ func TestOrganizationMembership(t *testing.T) {
 // A service has keys of its own, which end with it. Teams say whose keys a manager sees.
 func TestOrganizationServicesAndTeams(t *testing.T) {
 	t.Parallel()
-	n := startAll(t, relayFunc(hello), nil, nil, withReports)
+	n := startAll(t, relayFunc(hello), nil, nil, emptyReports)
 	owner, manager, person := n.join(t, "owner@example.org", apikey.User), n.join(t, "timur@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User)
 	org := n.org(t, owner, "Strelka")
 	base := "/api/organizations/" + org

@@ -92,7 +92,7 @@ func leaveAll(t *sqldb.Tx, op, user string, now time.Time) error {
 	if _, err := t.Exec(`UPDATE organizations SET closed_at = $1 WHERE id = $2 AND closed_at IS NULL`, now.UnixMicro(), user); err != nil {
 		return err
 	}
-	orgs, err := sqldb.All(t, sqldb.Only[string], `SELECT org FROM org_members WHERE user_id = $1 ORDER BY org`, user)
+	orgs, err := sqldb.All(t, sqldb.Only[string], `SELECT m.org FROM org_members m JOIN organizations o ON o.id = m.org AND o.closed_at IS NULL WHERE m.user_id = $1 ORDER BY m.org`, user)
 	if err != nil {
 		return err
 	}
