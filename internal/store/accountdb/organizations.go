@@ -313,6 +313,9 @@ func (s *Organizations) AddService(ctx context.Context, n organization.Service, 
 		if err := lockOrg(t, op, n.Org); err != nil {
 			return err
 		}
+		if _, err := t.Exec(`DELETE FROM org_services WHERE org = $1 AND ended_at IS NOT NULL AND id NOT IN (SELECT member FROM api_keys WHERE user_id = $1)`, n.Org); err != nil {
+			return err
+		}
 		if err := fewer(t, op, "services", most, `SELECT COUNT(*) FROM org_services WHERE org = $1 AND ended_at IS NULL`, n.Org); err != nil {
 			return err
 		}
