@@ -27,7 +27,7 @@ func namesOfKeys(ctx context.Context, keys *apikey.Manager, user string) (keyNam
 
 // listKeys are the keys that are known by name, the newest first.
 func listKeys(ctx context.Context, keys *apikey.Manager, user string) ([]apikey.Key, error) {
-	return keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Count: namedKeys})
+	return keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Children: true, Count: namedKeys})
 }
 
 func namesOf(list []apikey.Key) keyNames {

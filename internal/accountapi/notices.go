@@ -27,6 +27,13 @@ type NoticeDetail struct {
 	Resets    operation.As[*string]    `json:"resets,omitzero"`   // when the limit begins anew; null: never
 	Days      operation.As[*int]       `json:"days,omitzero"`     // that the money lasts; null where that is not known
 	At        operation.As[*time.Time] `json:"at,omitzero"`
+	Repeated  *Repeated                `json:"repeated,omitempty"` // by an agent
+}
+
+// Repeated is that an agent asked for the same tools again and again.
+type Repeated struct {
+	Tools string `json:"tools"` // in their order
+	Times int    `json:"times"` // in a row
 }
 
 // noticeEvent is the data of a webhook's event: a notice with its cause.
@@ -55,8 +62,13 @@ func noticeOf(f *notify.Fact) Notice {
 		d.Available = &f.Amount
 	case notify.MoneyLow:
 		d.Available, d.Days = &f.Amount, given(known(f.Days))
-	case notify.KeyNear, notify.KeyReached:
+	case notify.KeyNear, notify.KeyReached, notify.BudgetAlarm, notify.BudgetReached:
 		d.Limit, d.Spent, d.Percent, d.Resets = &f.Amount, &f.Spent, &f.Percent, given(OrNull(f.Reset))
+	case notify.AgentOut:
+		d.Limit, d.Spent, d.Percent = &f.Amount, &f.Spent, &f.Percent
+		if f.Days > 0 {
+			d.Repeated = &Repeated{Tools: f.Reset, Times: f.Days}
+		}
 	case notify.UnusualSpending:
 		d.Spent, d.Usual, d.At = &f.Amount, &f.Usual, given(Moment(f.At))
 	case notify.CacheRateFell:

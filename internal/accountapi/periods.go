@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/operation"
+	"weir/internal/organization"
 	"weir/internal/report"
 	"weir/internal/tag"
 	"weir/internal/zone"
@@ -146,11 +147,8 @@ func wholeDays(from, to time.Time, zones zone.History) (time.Time, time.Time) {
 // byDays reports whether what a query is about is known by days alone. Members of an organization are; a person is a member of the own account.
 func byDays(q *report.Query, user string) (bool, error) {
 	_, sorts, err := q.Sorts()
-	return sorts || strings.HasPrefix(user, organizations) && (q.Part == report.Member || q.Filter.Member != ""), err
+	return sorts || strings.HasPrefix(user, organization.Prefix) && (q.Part == report.Member || q.Filter.Member != ""), err
 }
-
-// organizations begins the ids of accounts that are no person's.
-const organizations = "org_"
 
 // of is the filter for reports. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
 func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f report.Filter, err error) {

@@ -10,6 +10,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/operation"
+	"weir/internal/organization"
 	"weir/internal/report"
 	"weir/internal/tag"
 )
@@ -235,7 +236,7 @@ func (n *namer) of(p report.Part, value string) (key, label string) {
 			return k.Hash, k.Name
 		}
 	case report.Member:
-		if value == n.user || strings.HasPrefix(n.user, organizations) {
+		if value == n.user || strings.HasPrefix(n.user, organization.Prefix) {
 			if u, err := n.Accounts.ByID(n.ctx, value); err == nil {
 				return value, u.Name
 			}

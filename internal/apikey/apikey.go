@@ -161,6 +161,7 @@ type Caller struct {
 	Role       Role   // of the user
 	Limit      *Limit // nil: only the wallet's balance binds
 	Above      []Above
+	Child      Child  // of the key
 	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
 	Agent      bool   // the key is the access token of a program that a person has signed in
@@ -205,12 +206,13 @@ func (c *Caller) From(a netip.Addr) bool {
 type Defaults struct {
 	Account, Key string              // JSON objects as they were given, "" for none
 	Models       []string            // that the key may call; none: all
+	Above        [][]string          // those of the keys that it comes from, where they name any
 	Preferences  routing.Preferences // the key's under the account's, with the models that the key may call
 }
 
 // ReadDefaults parses the texts of d with read; nil when there are none, and d names no models.
 func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error)) (*Defaults, error) {
-	if d.Account == "" && d.Key == "" && len(d.Models) == 0 {
+	if d.Account == "" && d.Key == "" && len(d.Models) == 0 && len(d.Above) == 0 {
 		return nil, nil
 	}
 	for _, text := range []string{d.Account, d.Key} {
@@ -226,5 +228,6 @@ func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error
 	if len(d.Models) > 0 {
 		d.Preferences.Models = append(slices.Clip(d.Preferences.Models), d.Models)
 	}
+	d.Preferences.Models = append(slices.Clip(d.Preferences.Models), d.Above...)
 	return &d, nil
 }

@@ -55,10 +55,19 @@ type Key struct {
 	Models      []string       // patterns of the models that it may call; none: all
 	Addresses   []netip.Prefix // from which it works; none: all
 	Previous    Previous       // its text before the last rotation
+	Child       Child          // zero: no other key made it
 	ExpiresAt   time.Time      // zero: never
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	DeletedAt   time.Time // zero: not deleted
+}
+
+// Child is what a key has that another one made, for an agent: it works within that one, and ends with it.
+type Child struct {
+	Parent string   // id of the key that made it; "" none
+	Tree   string   // id of the first such key above it, which may be the key itself
+	Depth  int      // how many generations of keys may come from it
+	Tools  []string // names of tools that its requests may have, and types of those that providers run; none: all
 }
 
 // Previous is a former text of a key, which works for some time more. The zero value means that the key has no former text.
@@ -99,8 +108,12 @@ type Found struct {
 	UserDisabled bool    // or it works for a person who is disabled or not a member any more, or for a service that has ended
 	Team         string  // of the member, "" none
 	Above        []Above // the keys that it comes from, its parent first
-	Role         Role
-	Agent        bool // it is the access token of a program that a person has signed in
+	// AboveEnds is when the first key above it expires; zero: never. One above it that is disabled or deleted is a UserDisabled.
+	AboveEnds time.Time
+	// AboveModels are the models that keys above it may call, where they name any.
+	AboveModels [][]string
+	Role        Role
+	Agent       bool // it is the access token of a program that a person has signed in
 	// AccountPreferences are the user's, as Key.Preferences are the key's.
 	AccountPreferences string
 }
@@ -125,6 +138,7 @@ type Filter struct {
 	Sees            Sight  // of the user, which is an organization then
 	IncludeDisabled bool
 	IncludeDeleted  bool
+	Children        bool // with those that other keys made
 	Offset          int
 	Count           int // page size; 0 means 100
 }
@@ -141,6 +155,17 @@ type Store interface {
 	// InsertKey adds a key. It fails with fault.Invalid when the user has maxPerUser keys, with fault.NotFound without the user, and with
 	// ErrLabelTaken.
 	InsertKey(ctx context.Context, k Key, maxPerUser int, e audit.Event) error
+	// InsertChild adds a key that another one made. It fails with fault.NotFound where that one is none or has ended, with fault.Invalid beyond the bounds
+	// of children, and where the amount is more than one above it has left, and with ErrLabelTaken.
+	InsertChild(ctx context.Context, k Key, now time.Time, e audit.Event) error
+	// Tree lists the keys of a tree, ended ones included, the oldest first; top is a Child.Tree.
+	Tree(ctx context.Context, user, top string) ([]Branch, error)
+	// Tops lists the first keys of trees of a user, ended ones included, the newest first: of children of one key, or of all for "".
+	Tops(ctx context.Context, user, parent string, most int) ([]Key, error)
+	// OutOfMoney lists up to most keys of a user that other keys made, have not ended, and of whose amount less than a hundredth is left, with Branch.Top.
+	OutOfMoney(ctx context.Context, user string, now time.Time, most int) ([]Branch, error)
+	// StopBelow deletes a key that another one made, with all that come from it, and returns their ids: those that have not ended before.
+	StopBelow(ctx context.Context, user, id string, now time.Time, e audit.Event) ([]string, error)
 	// ChangeKey edits a key that is not deleted and returns it. user "" means anybody's. It fails with fault.NotFound.
 	ChangeKey(ctx context.Context, user, hash string, c Change, now time.Time, e audit.Event) (Key, error)
 	// RotateKey gives a key that is not deleted another hash and label, and keeps the former ones as Previous; until is zero when they work no
@@ -380,6 +405,7 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 	}
 	key, err := m.store.ChangeKey(ctx, user, hash, c, m.now().UTC().Truncate(time.Microsecond), e)
 	m.forget(hash)
+	m.forgetBelow(before.ID)
 	return key, err
 }
 
@@ -507,12 +533,19 @@ func (m *Manager) Delete(ctx context.Context, user, hash string, by audit.Actor)
 	err = m.store.DeleteKey(ctx, user, hash, m.now().UTC().Truncate(time.Microsecond),
 		audit.Event{Actor: by, Action: audit.KeyRevoked, Target: key.ID, Before: key.describe(), After: "deleted"})
 	m.forget(hash)
+	m.forgetBelow(key.ID)
 	return err
 }
 
 func (m *Manager) forget(hash string) {
 	if m.verifier != nil {
 		m.verifier.Forget(hash)
+	}
+}
+
+func (m *Manager) forgetBelow(id string) {
+	if m.verifier != nil {
+		m.verifier.ForgetBelow(id)
 	}
 }
 

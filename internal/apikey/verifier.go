@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -238,7 +239,7 @@ func (e *entry) admit(now time.Time) (*Caller, error) {
 		return nil, refuse("rotated")
 	case e.found.Disabled, e.found.UserDisabled:
 		return nil, refuse("disabled")
-	case e.found.State(now) == Expired:
+	case e.found.State(now) == Expired, !e.found.AboveEnds.IsZero() && !now.Before(e.found.AboveEnds):
 		return nil, refuse("expired")
 	}
 	return &e.caller, nil
@@ -314,13 +315,13 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 // entryOf makes an entry of a key with its present text.
 func (v *Verifier) entryOf(found Found, now time.Time) (*entry, error) {
 	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
-	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences, Models: found.Models}, v.cfg.Preferences)
+	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences, Models: found.Models, Above: found.AboveModels}, v.cfg.Preferences)
 	if err != nil {
 		return nil, fault.Wrap("apikey.Verify", fmt.Errorf("the provider preferences of key %s or of its user cannot be read: %w", found.ID, err))
 	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet, Member: found.Member, Team: found.Team, Sees: Sight{Member: found.Member},
-		Management: found.Management, Role: found.Role, Agent: found.Agent, Limit: found.Limit, Above: found.Above, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
+		Management: found.Management, Role: found.Role, Agent: found.Agent, Limit: found.Limit, Above: found.Above, Child: found.Child, Rates: found.Rates, Strict: found.Strict, Addresses: found.Addresses, Defaults: defaults,
 	}}, nil
 }
 
@@ -337,6 +338,13 @@ func unavailable(err error) error {
 // Forget drops the cached entry of one key, so that a change is effective at once on this node.
 func (v *Verifier) Forget(hash string) {
 	v.forget(func(e *entry) bool { return e.caller.Hash == hash })
+}
+
+// ForgetBelow drops the cached entries of a key and of all that come from it.
+func (v *Verifier) ForgetBelow(id string) {
+	v.forget(func(e *entry) bool {
+		return e.caller.Key == id || slices.ContainsFunc(e.caller.Above, func(a Above) bool { return a.Key == id })
+	})
 }
 
 // ForgetUser drops the cached entries of a user's keys.

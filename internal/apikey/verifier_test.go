@@ -20,6 +20,8 @@ import (
 
 // memory is a store in memory that counts look-ups and fails on demand.
 type memory struct {
+	apikey.Store // all that these tests do not use
+
 	mu      sync.Mutex
 	keys    map[string]apikey.Found
 	asked   int

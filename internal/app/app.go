@@ -23,6 +23,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/batch"
+	"weir/internal/budget"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/catalog/listing"
@@ -225,8 +226,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		access = g.log
 	}
 	ownKeys := g.makeOwnKeys(ring)
+	budgets := budget.NewManager(g.store.Accounts, now)
+	loops := budget.NewLoops(g.store.Accounts, writeLoopsEvery, func(err error) {
+		g.slog.Warn("it cannot be stored that agents repeat themselves", "error", unquoted(err))
+	})
+	loops.Start()
+	g.onClose(func(context.Context) { loops.Stop() })
 	calls := relay.New(relay.Deps{
-		Prints:   wire.Prints,
+		Prints:  wire.Prints,
+		Budgets: budgets, Loops: loops,
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, cfg.Shaping), Observer: metrics, Gate: g.health, Status: statusOf, Own: ownKeys, Stops: g.store.Nodes,
 		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, cfg.Relay.Config)
@@ -242,7 +250,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.events = newCourier(g.store, secrets, fetcher, cfg.Video.Callbacks, g.slog)
 	g.events.Start()
 	g.onClose(func(context.Context) { g.events.Stop() })
-	if g.videos, err = g.makeVideos(fetcher, ownKeys, metrics, traces, now); err != nil {
+	if g.videos, err = g.makeVideos(fetcher, ownKeys, budgets, metrics, traces, now); err != nil {
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))
@@ -273,9 +281,9 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
-	notices := g.makeNotices()
+	notices := g.makeNotices(budgets)
 	presets := preset.NewManager(g.store.Pages, now)
-	g.hints = g.hearer(verifier, presets, ownKeys)
+	g.hints = g.hearer(verifier, presets, ownKeys, budgets)
 	pages, err := g.pages()
 	if err != nil {
 		return g, err
@@ -309,7 +317,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	orgs := g.makeOrganizations(keys, verifier)
 	operations := g.operations(accountapi.Deps{
 		Organizations: orgs, AgentReports: g.reports,
-		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
+		Accounts: accounts, CallerOf: verifier.Of, Chats: chats, Invoices: invoices, Presets: presets, Budgets: budgets, StopCalls: calls.Stop, Keys: keys, MostRates: apiConfig.MostRates(), ProviderKeys: ownKeys, TryKey: keyTrial(g.upstream, g.catalog.Load),
 		Notifications: notices, WebhookSecrets: secrets, CheckCallback: checkCallback, Reports: reports,
 		Payments: payments, NotifyFrom: notifyFrom, Events: events, Health: g.health, Explainer: calls, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/budget"
 	"weir/internal/invalidate"
 	"weir/internal/loop"
 	"weir/internal/ownkey"
@@ -21,7 +22,7 @@ const (
 
 // hearer listens to the changes of other nodes and commands. What hints are about is read again by the clock, too, at the latest after
 // lookEvery or the like: a hint makes it sooner.
-func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager) *invalidate.Hearer {
+func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ownkey.Manager, budgets *budget.Manager) *invalidate.Hearer {
 	cfg := invalidate.Config{Pause: hintPause, First: hintFirst, Most: hintMost, Now: time.Now, Rand: rand.Float64, Log: g.slog}
 	return invalidate.New(g.store.Nodes, cfg, func(t invalidate.Topic, u invalidate.Users) {
 		switch t {
@@ -31,6 +32,8 @@ func (g *Gateway) hearer(keys *apikey.Verifier, presets *preset.Manager, own *ow
 			presets.LookAgain(u.Has)
 		case invalidate.ProviderKeys:
 			own.LookAgain(u.Has)
+		case invalidate.Budgets:
+			budgets.LookAgain(u.Has)
 		case invalidate.Catalog:
 			g.looks.Wake()
 		case invalidate.Stops:

@@ -107,7 +107,7 @@ func presetsDrawn(t *rapid.T, models []string) resource.Set {
 		"parameters.temperature": {"0.3", "0", "1e-1", "1.0"}, "parameters.seed": {"7", "12345678901234567"}, "parameters.stop": {`"1"`, `["null","~",": "]`, `"<<"`},
 		"parameters.reasoning": {`{"effort":"low"}`}, "parameters.response_format": {`{"type":"json_schema","json_schema":{"name":"n","schema":{"type":"object","properties":{"b.c":{"type":"string"},"a":{"enum":["yes","1",""]},"y":{"const":null}},"required":[]}}}`},
 		"provider.sort": {`"price"`}, "provider.ignore": {`["a,b","c"]`}, "provider.allow_fallbacks": {"true", "false"},
-		"tools": {`[{"type":"function","function":{"name":"f","description":"{}","parameters":{"type":"object","properties":{"1":{"type":"integer","minimum":-0.5}}}}},{"type":"function","function":{"name":"g"}}]`},
+		"tools":   {`[{"type":"function","function":{"name":"f","description":"{}","parameters":{"type":"object","properties":{"1":{"type":"integer","minimum":-0.5}}}}},{"type":"function","function":{"name":"g"}}]`},
 		"plugins": {`[{"id":"response-healing"}]`},
 	}
 	for _, id := range []string{"tone", "1", "true", "email-writer"} {

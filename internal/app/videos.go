@@ -12,6 +12,7 @@ import (
 	"weir/internal/blob"
 	"weir/internal/blob/folder"
 	"weir/internal/blob/s3"
+	"weir/internal/budget"
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/fetch"
@@ -42,14 +43,14 @@ func openContents(cfg *config.Config) (contents, error) {
 }
 
 // makeVideos makes the service that runs video jobs: new ones, and those that an earlier process or another node has left.
-func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, metrics *httpapi.Metrics, traces *trace.Tracer, now func() time.Time) (*video.Service, error) {
+func (g *Gateway) makeVideos(f *fetch.Client, own video.OwnKeys, budgets *budget.Manager, metrics *httpapi.Metrics, traces *trace.Tracer, now func() time.Time) (*video.Service, error) {
 	kept, err := openContents(&g.cfg)
 	if err != nil {
 		return nil, err
 	}
 	v := &g.cfg.Video
 	d := video.Deps{
-		Store: g.store.Jobs, Holds: g.book, Own: own, Member: g.book, Planner: &video.Router{Health: g.health.Of, Outs: g.health.Outs, Rand: rand.Float64},
+		Store: g.store.Jobs, Holds: g.book, Own: own, Budgets: budgets, Member: g.book, Planner: &video.Router{Health: g.health.Of, Outs: g.health.Outs, Rand: rand.Float64},
 		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics), Traces: g.videoTraces(traces),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}

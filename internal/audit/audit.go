@@ -33,6 +33,7 @@ const (
 	KeyChanged      = "key.change"
 	KeyRevoked      = "key.revoke"
 	KeyReset        = "key.reset_spending"
+	TreeStopped     = "key.stop_tree"
 	TopUp           = "topup"
 
 	SignedIn        = "sign_in"
@@ -136,6 +137,10 @@ const (
 	PresetSaved   = "preset.save"
 	PresetDeleted = "preset.delete"
 
+	BudgetMade    = "budget.create"
+	BudgetChanged = "budget.change"
+	BudgetRemoved = "budget.delete"
+
 	ProviderKeyAdded   = "provider_key.add"
 	ProviderKeyChanged = "provider_key.change"
 	ProviderKeyRemoved = "provider_key.remove"
@@ -170,7 +175,7 @@ type Row struct {
 }
 
 // Personal are the actions whose Before and After tell of people, such as addresses and names. None of them moves money.
-var Personal = []string{UserProfile, UserPreferences, Invited, AddressMoved, AddressKept, PasskeyAdded, PasskeyRenamed, PasskeyRemoved, IdentityAdded, IdentityRemoved, KeyCreated, KeyChanged, KeyRevoked}
+var Personal = []string{UserProfile, UserPreferences, Invited, AddressMoved, AddressKept, PasskeyAdded, PasskeyRenamed, PasskeyRemoved, IdentityAdded, IdentityRemoved, KeyCreated, KeyChanged, KeyRevoked, TreeStopped, BudgetMade, BudgetChanged, BudgetRemoved}
 
 // Rest is what is left of rows from which personal data were erased. Their own hashes cover what is gone; so the row that erased them has the hash of
 // the rest.

@@ -38,6 +38,8 @@ var groups = []group{
 		{"docs/images.md", "Make and edit images."},
 		{"docs/videos.md", "Make videos: submit a job, wait, download."},
 		{"docs/batches.md", "Make thousands of requests within a day, from a file."},
+		{"docs/budgets.md", "Ceilings for an account, a team, a member, a key, a tag or a session, and what a call may still cost."},
+		{"docs/agents.md", "Keys that agents make for agents: amounts, stops, and the tree as a report."},
 		{"docs/presets.md", "Name a model with its parameters, instructions and routing, and change it without touching programs."},
 		{"docs/tags.md", "Say what calls are for, and read what each project, team, session or user costs."},
 		{"docs/organizations.md", "Several people under one contract: members, roles, teams, invitations, services."},
@@ -99,6 +101,7 @@ var groups = []group{
 	}},
 	{"decisions", []entry{
 		{"docs/decisions/account-api.md", "Why the routes of accounts are typed operations."},
+		{"docs/decisions/agent-keys.md", "Why the amounts of agents' keys are ceilings that reserve nothing."},
 		{"docs/decisions/README.md", "The decisions with their reasons and the rejected alternatives."},
 		{"docs/decisions/backup.md", "A backup copies the journal before the database, while the node runs."},
 		{"docs/decisions/funds.md", "A budget, and a key above others, is a fund of the ledger."},

@@ -147,6 +147,10 @@ func (b *books) KeySpend(_ context.Context, key string) (ledger.KeySpend, error)
 	return b.spend[key], nil
 }
 
+func (b *books) FundStates(_ context.Context, funds []ledger.Fund) ([]ledger.FundState, error) {
+	return make([]ledger.FundState, len(funds)), nil
+}
+
 // configuredSecret has no known form: only the configuration shows that it is a secret.
 const configuredSecret = "plain-upstream-password"
 
@@ -240,7 +244,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		deps.Organizations = orgs
 		accounts := accountapi.Deps{
 			Organizations: orgs,
-			Books: deps.Ledger, Accounts: n.users, People: deps.People, Agents: agents, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
+			Books:         deps.Ledger, Accounts: n.users, People: deps.People, Agents: agents, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),
 			Log: deps.Slog, Explainer: deps.Explainer, Refusal: func(e *fault.Error) []byte { return httpserver.ErrorObject(e, "") },
 		}
 		pages := catalogapi.Deps{Catalog: deps.Catalog, Stats: deps.Stats, Ranks: n.rankings}

@@ -44,9 +44,11 @@ func (x *request) postVideo() error {
 	if err := x.reserve(&completion.Request{Models: []string{req.Model}, Preferences: req.Preferences}); err != nil {
 		return err
 	}
+	who := &completion.Request{}
+	x.identify(who)
 	job, err := x.api.Videos.Submit(x.context(), &video.Submit{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, Catalog: x.api.Catalog(),
-		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"), Trace: traceparent(x.trace), Tags: x.tags(nil), Session: x.sessionNamed(),
+		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"), Trace: traceparent(x.trace), Tags: x.tags(nil), Session: who.SessionID,
 	})
 	if err != nil {
 		return err

@@ -22,12 +22,13 @@ const (
 	Keys         Topic = "keys"          // API keys of a user, and the user's own state
 	Presets      Topic = "presets"       // of a user
 	ProviderKeys Topic = "provider_keys" // of a user
+	Budgets      Topic = "budgets"       // of an account
 	Catalog      Topic = "catalog"       // of all: it has no user
 	Stops        Topic = "stops"         // calls of a key are to end; it has no user
 )
 
 // Topics lists all of them.
-func Topics() []Topic { return []Topic{Keys, Presets, ProviderKeys, Catalog, Stops} }
+func Topics() []Topic { return []Topic{Keys, Presets, ProviderKeys, Budgets, Catalog, Stops} }
 
 // Hint says where to look again.
 type Hint struct {

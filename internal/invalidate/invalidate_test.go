@@ -134,7 +134,7 @@ func hearing(t *testing.T, s *source) {
 	t.Cleanup(h.Stop)
 }
 
-const everything = "keys true true true, presets true true true, provider_keys true true true, catalog true true true, stops true true true"
+const everything = "keys true true true, presets true true true, provider_keys true true true, budgets true true true, catalog true true true, stops true true true"
 
 func pass(d time.Duration) { <-time.After(d) }
 

@@ -48,8 +48,9 @@ func appendItem(b []byte, it *Item) []byte {
 	own := ownKeys(c)
 	words := slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.Words != "" })
 	keys := slices.ContainsFunc(c.Attempts, func(a record.Attempt) bool { return a.ProviderKey != "" })
+	scoped := c.Member != "" || c.Team != "" || len(c.Tags) > 0
 	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9) | flag(words, 10) | flag(keys, 11) | flag(c.Lost.Why != "", 12))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6) | flag(preset, 7) | flag(own, 8) | flag(c.Parameters != "", 9) | flag(words, 10) | flag(keys, 11) | flag(scoped, 12) | flag(len(c.Funds) > 0, 13) | flag(c.Lost.Why != "", 14))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -117,6 +118,20 @@ func appendItem(b []byte, it *Item) []byte {
 			e.text(c.Attempts[i].ProviderKey)
 		}
 	}
+	if scoped {
+		e.texts(c.Member, c.Team)
+		e.uint(uint64(len(c.Tags)))
+		e.texts(c.Tags...)
+	}
+	if len(c.Funds) > 0 {
+		e.uint(uint64(len(c.Funds)))
+		for i := range c.Funds {
+			f := &c.Funds[i]
+			e.texts(f.ID, f.Kind)
+			e.int(f.Start)
+			e.int(f.Lease)
+		}
+	}
 	if l := &c.Lost; l.Why != "" {
 		e.texts(l.Why, l.From)
 		e.int(l.Tokens)
@@ -181,8 +196,14 @@ const hasWords = 1 << 10
 // hasKeys is the flag of a record with which of a provider's keys attempts were made.
 const hasKeys = 1 << 11
 
+// hasScope is the flag of a record that has a member, a team or tags.
+const hasScope = 1 << 12
+
+// hasFunds is the flag of a record of a charge that counts in more than its wallet and its key.
+const hasFunds = 1 << 13
+
 // hasLost is the flag of a record with what it lost in caches.
-const hasLost = 1 << 12
+const hasLost = 1 << 14
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -322,6 +343,8 @@ type lists struct {
 	lines      []usage.Line
 	candidates []record.Candidate
 	attempts   []record.Attempt
+	tags       []string
+	funds      []record.Fund
 }
 
 func take[T any](from *[]T, n, piece int) []T {
@@ -408,6 +431,21 @@ func (it *Item) decode(rec string, from *lists) error {
 	if flags&hasKeys != 0 {
 		for i := range c.Attempts {
 			c.Attempts[i].ProviderKey = d.text()
+		}
+	}
+	if flags&hasScope != 0 {
+		d.texts(&c.Member, &c.Team)
+		c.Tags = take(&from.tags, d.count(1), from.piece)
+		for i := range c.Tags {
+			c.Tags[i] = d.text()
+		}
+	}
+	if flags&hasFunds != 0 {
+		c.Funds = take(&from.funds, d.count(4), from.piece)
+		for i := range c.Funds {
+			f := &c.Funds[i]
+			d.texts(&f.ID, &f.Kind)
+			f.Start, f.Lease = d.int(), d.int()
 		}
 	}
 	if flags&hasLost != 0 {

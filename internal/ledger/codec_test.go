@@ -46,6 +46,10 @@ var someAttempt = rapid.Custom(func(t *rapid.T) record.Attempt {
 		OwnKey: someOwnKey.Draw(t, "own key"), Started: durations.Draw(t, "started"), FirstContent: durations.Draw(t, "first"), Ended: durations.Draw(t, "ended")}
 })
 
+var someFund = rapid.Custom(func(t *rapid.T) record.Fund {
+	return record.Fund{ID: texts.Draw(t, "id"), Kind: texts.Draw(t, "kind"), Start: whole.Draw(t, "start"), Lease: whole.Draw(t, "lease")}
+})
+
 // listOf is a list that is nil when it is empty, as a record that was read has it.
 func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
 	return rapid.Map(rapid.SliceOfN(g, 0, 5), func(list []T) []T {
@@ -67,6 +71,8 @@ var someItem = rapid.Custom(func(t *rapid.T) Item {
 		Streamed: rapid.Bool().Draw(t, "streamed"), Cancelled: rapid.Bool().Draw(t, "cancelled"), Settled: rapid.Bool().Draw(t, "settled"),
 		FirstContent: durations.Draw(t, "first content"), Duration: durations.Draw(t, "duration"), Generating: durations.Draw(t, "generating"),
 		Lines: listOf(someLine).Draw(t, "lines"), Candidates: listOf(someCandidate).Draw(t, "candidates"), Attempts: listOf(someAttempt).Draw(t, "attempts"),
+		Member: rapid.SampledFrom([]string{"", "", "usr_2"}).Draw(t, "member"), Team: rapid.SampledFrom([]string{"", "", "team_1"}).Draw(t, "team"),
+		Tags: listOf(texts).Draw(t, "tags"), Funds: listOf(someFund).Draw(t, "funds"),
 	}
 	for _, p := range []*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint,
 		&c.UpstreamModel, &c.UpstreamID, &c.Error, &c.Finish, &c.NativeFinish, &c.PriceList, &c.Rate, &c.SourcePrice, &c.UserAgent, &c.Referer, &c.Title,

@@ -12,13 +12,13 @@ var englishTongue = tongue{
 	testSubject: "A test from {host}", testText: "Notifications by e-mail work.",
 	settings: "Notification settings", stop: "Stop mails about {cause}", why: "You get this mail because you have an account at {host}. There is at most one of this kind a day.",
 	causes: map[notify.Cause]string{
-		notify.LowBalance: "low balance", notify.KeyLimit: "limits of keys", notify.KeyExpiry: "expiring keys", notify.ModelRetiring: "retiring models", notify.Payment: "payments", notify.Spending: "unusual spending",
+		notify.LowBalance: "low balance", notify.KeyLimit: "limits and budgets", notify.KeyExpiry: "expiring keys", notify.ModelRetiring: "retiring models", notify.Payment: "payments", notify.Spending: "unusual spending",
 	},
 	buttons: map[notify.Cause]string{
 		notify.LowBalance: "Top up", notify.KeyLimit: "Open keys", notify.KeyExpiry: "Open keys", notify.ModelRetiring: "Open models", notify.Payment: "Open the statement", notify.Spending: "See what it went on",
 	},
 	plural: map[notify.Cause]string{
-		notify.LowBalance: "The wallet needs attention", notify.KeyLimit: "{n} keys are at or near their limits", notify.KeyExpiry: "{n} keys expire", notify.ModelRetiring: "{n} models in use retire",
+		notify.LowBalance: "The wallet needs attention", notify.KeyLimit: "{n} limits and budgets are near their end", notify.KeyExpiry: "{n} keys expire", notify.ModelRetiring: "{n} models in use retire",
 		notify.Payment: "{n} movements of money", notify.Spending: "{n} days of unusual spending",
 	},
 	months: []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
@@ -29,13 +29,13 @@ var russianTongue = tongue{
 	testSubject: "Проверка с {host}", testText: "Уведомления по почте работают.",
 	settings: "Настройки уведомлений", stop: "Не присылать больше: {cause}", why: "Вы получили это письмо, потому что у вас есть аккаунт на {host}. Таких писем не больше одного в день.",
 	causes: map[notify.Cause]string{
-		notify.LowBalance: "остаток на исходе", notify.KeyLimit: "лимиты ключей", notify.KeyExpiry: "истекающие ключи", notify.ModelRetiring: "уходящие модели", notify.Payment: "платежи", notify.Spending: "необычные расходы",
+		notify.LowBalance: "остаток на исходе", notify.KeyLimit: "лимиты и бюджеты", notify.KeyExpiry: "истекающие ключи", notify.ModelRetiring: "уходящие модели", notify.Payment: "платежи", notify.Spending: "необычные расходы",
 	},
 	buttons: map[notify.Cause]string{
 		notify.LowBalance: "Пополнить", notify.KeyLimit: "Открыть ключи", notify.KeyExpiry: "Открыть ключи", notify.ModelRetiring: "Открыть модели", notify.Payment: "Открыть выписку", notify.Spending: "Посмотреть, на что ушло",
 	},
 	plural: map[notify.Cause]string{
-		notify.LowBalance: "Кошелёк требует внимания", notify.KeyLimit: "{n} ключ у лимита|{n} ключа у лимита|{n} ключей у лимита", notify.KeyExpiry: "Истекает {n} ключ|Истекают {n} ключа|Истекают {n} ключей",
+		notify.LowBalance: "Кошелёк требует внимания", notify.KeyLimit: "Подходит к концу {n} лимит или бюджет|Подходят к концу {n} лимита и бюджета|Подходят к концу {n} лимитов и бюджетов", notify.KeyExpiry: "Истекает {n} ключ|Истекают {n} ключа|Истекают {n} ключей",
 		notify.ModelRetiring: "Уходит {n} модель, которой вы пользуетесь|Уходят {n} модели, которыми вы пользуетесь|Уходят {n} моделей, которыми вы пользуетесь",
 		notify.Payment:       "{n} движение денег|{n} движения денег|{n} движений денег", notify.Spending: "{n} день необычных расходов|{n} дня необычных расходов|{n} дней необычных расходов",
 	},
@@ -59,6 +59,12 @@ func englishFact(f *notify.Fact) (title, text string) {
 		return key + " has used " + strconv.FormatInt(f.Percent, 10) + "% of its limit", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + ". At the limit its calls are refused."
 	case notify.KeyReached:
 		return key + " has reached its limit", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + ". Its calls are refused. Raise the limit" + map[bool]string{true: ".", false: ", or wait."}[f.Reset == ""]
+	case notify.BudgetAlarm:
+		return named(f, "Budget “", "”") + " has used " + strconv.FormatInt(f.Percent, 10) + "%", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + "."
+	case notify.BudgetReached:
+		return named(f, "Budget “", "”") + " is used up", rubles(f.Spent, ".") + " of " + sum + englishReset(f.Reset) + ". Calls that do not fit are refused. Raise it" + map[bool]string{true: ".", false: ", or wait."}[f.Reset == ""]
+	case notify.AgentOut:
+		return named(f, "Agent “", "”") + " has spent its money", rubles(f.Spent, ".") + " of " + sum + ". Its calls are refused; other keys work." + repeated(f, " It asked for the same tools {n} times in a row: {tools}. That looks like a loop.")
 	case notify.KeyExpiring:
 		return key + " expires on " + t.date(f.At), "Its calls are refused from " + t.moment(f.At) + ". Make another key, or set a later time."
 	case notify.KeyExpired:
@@ -79,6 +85,14 @@ func englishFact(f *notify.Fact) (title, text string) {
 		return "Only " + strconv.FormatInt(f.Percent, 10) + "% of prompts read from caches", "On " + t.date(f.At) + " less than half as much of your prompts was read from providers' caches as usual, and the rest cost the full price. The record of each call says why it read less: an earlier message that has changed, another endpoint, or a long pause."
 	}
 	return t.testText, ""
+}
+
+// repeated says what an agent repeated, "" where it did not.
+func repeated(f *notify.Fact, words string) string {
+	if f.Days <= 0 {
+		return ""
+	}
+	return strings.NewReplacer("{n}", strconv.Itoa(f.Days), "{tools}", plain(f.Reset)).Replace(words)
 }
 
 func englishDays(n int) string {
@@ -110,6 +124,12 @@ func russianFact(f *notify.Fact) (title, text string) {
 		return key + ": израсходовано " + strconv.FormatInt(f.Percent, 10) + "\u00a0% лимита", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + ". На лимите его вызовы отклоняются."
 	case notify.KeyReached:
 		return key + ": лимит исчерпан", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + ". Его вызовы отклоняются. Поднимите лимит" + map[bool]string{true: ".", false: " или подождите."}[f.Reset == ""]
+	case notify.BudgetAlarm:
+		return named(f, "Бюджет «", "»") + ": израсходовано " + strconv.FormatInt(f.Percent, 10) + "\u00a0%", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + "."
+	case notify.BudgetReached:
+		return named(f, "Бюджет «", "»") + " исчерпан", rubles(f.Spent, ",") + " из " + sum + russianReset(f.Reset) + ". Вызовы, которые в него не помещаются, отклоняются. Увеличьте его" + map[bool]string{true: ".", false: " или подождите."}[f.Reset == ""]
+	case notify.AgentOut:
+		return named(f, "Агент «", "»") + " потратил свои деньги", rubles(f.Spent, ",") + " из " + sum + ". Его вызовы отклоняются, остальные ключи работают." + repeated(f, " Он {n} "+strings.Split("раз|раза|раз", "|")[russianForm(f.Days)]+" подряд вызвал одни и те же инструменты: {tools}. Похоже на зацикливание.")
 	case notify.KeyExpiring:
 		return key + " истекает " + t.date(f.At), "Его вызовы будут отклоняться с " + t.moment(f.At) + ". Создайте другой ключ или продлите этот."
 	case notify.KeyExpired:

@@ -47,10 +47,7 @@ func States(s *Seen) (all []Fact) {
 		day := v.Days[len(v.Days)-1].Day
 		all = append(all, Fact{Kind: CacheRateFell, At: day, Percent: percent, Episode: day.Format(time.DateOnly)})
 	}
-	today := report.Day.Floor(s.Now)
-	if n := len(v.Days); n > 0 { // where the account is
-		today = v.Days[n-1].Day
-	}
+	today := s.today()
 	for _, k := range s.Keys {
 		spend := s.Spends[k.ID]
 		all = append(all, keyFacts(k, &spend.KeySpend, s.Now, today)...)
@@ -61,6 +58,14 @@ func States(s *Seen) (all []Fact) {
 		}
 	}
 	return all
+}
+
+// today is the day where the account is.
+func (s *Seen) today() time.Time {
+	if n := len(s.Overview.Days); n > 0 {
+		return s.Overview.Days[n-1].Day
+	}
+	return report.Day.Floor(s.Now)
 }
 
 func keyFacts(k *apikey.Key, s *ledger.KeySpend, now, today time.Time) (all []Fact) {

@@ -56,6 +56,9 @@ const (
 	MoneyLow        Kind = "money_low"
 	KeyNear         Kind = "key_limit"
 	KeyReached      Kind = "key_limit_reached"
+	BudgetAlarm     Kind = "budget_alarm"
+	BudgetReached   Kind = "budget_reached"
+	AgentOut        Kind = "agent_out_of_money"
 	KeyExpiring     Kind = "key_expiring"
 	KeyExpired      Kind = "key_expired"
 	ModelGone       Kind = "model_gone"
@@ -69,14 +72,14 @@ const (
 )
 
 // Kinds lists all that a check finds.
-var Kinds = []Kind{MoneyGone, MoneyLow, KeyNear, KeyReached, KeyExpiring, KeyExpired, ModelGone, ModelRetires, PaymentReceived, PaymentRefunded, TopUpFailed, UnusualSpending, CacheRateFell}
+var Kinds = []Kind{MoneyGone, MoneyLow, KeyNear, KeyReached, BudgetAlarm, BudgetReached, AgentOut, KeyExpiring, KeyExpired, ModelGone, ModelRetires, PaymentReceived, PaymentRefunded, TopUpFailed, UnusualSpending, CacheRateFell}
 
 // Cause is the cause that a kind belongs to, "" of a test.
 func (k Kind) Cause() Cause {
 	switch k {
 	case MoneyGone, MoneyLow:
 		return LowBalance
-	case KeyNear, KeyReached:
+	case KeyNear, KeyReached, BudgetAlarm, BudgetReached, AgentOut:
 		return KeyLimit
 	case KeyExpiring, KeyExpired:
 		return KeyExpiry
@@ -93,15 +96,15 @@ func (k Kind) Cause() Cause {
 // Fact is one thing that an account should know. Which fields it has depends on its kind.
 type Fact struct {
 	Kind    Kind
-	Ref     string // the hash of a key, the slug of a model, the id of a payment or refund; "" none
-	Name    string // of the key or model; people chose it
+	Ref     string // the hash of a key, the id of a budget, the slug of a model, the id of a payment or refund; "" none
+	Name    string // of the key, budget or model; people chose it
 	At      time.Time
 	Amount  money.Nano // available; the limit; the payment; the day's spending
 	Spent   money.Nano // of a limit
 	Usual   money.Nano // spending of a day
 	Percent int64      // of a limit; of a day's prompts that caches were read for
-	Days    int        // that the money lasts, -1 unknown
-	Reset   string     // of a limit, as apikey.Reset; the reason of a failed top-up
+	Days    int        // that the money lasts, -1 unknown; how often an agent repeated its tools, 0: it did not
+	Reset   string     // of a limit, as apikey.Reset; the reason of a failed top-up; the tools that an agent repeated
 	Episode string     // distinguishes one occasion from the next: two facts with the same kind, reference and episode are one
 }
 

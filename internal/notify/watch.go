@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"time"
 
@@ -53,6 +54,7 @@ type Watcher struct {
 	reports Reports
 	keys    Keys
 	catalog func() *catalog.Snapshot
+	Budgets Budgets // nil: they are not looked at. It is set before Start
 
 	checks, mails *loop.Loop
 	enrolled      time.Time // used by rounds of checks alone
@@ -193,7 +195,11 @@ func (w *Watcher) facts(ctx context.Context, a *Enrolled, threshold money.Nano, 
 		since = a.Since
 	}
 	money, err := w.m.store.MoneyFacts(ctx, a.ID, since, mostMoney)
-	return append(States(seen), money...), err
+	if err != nil {
+		return nil, err
+	}
+	budgets, err := w.budgetFacts(ctx, a, now, seen.today())
+	return slices.Concat(States(seen), budgets, money), err
 }
 
 // digest names something of an account without saying what.

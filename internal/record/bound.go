@@ -30,6 +30,9 @@ const (
 	maxLines      = 1024
 	maxCandidates = 256
 	maxAttempts   = 128
+	maxTags       = 64
+	maxTag        = 256
+	maxFunds      = 64
 
 	maxCount    = 1_000_000_000_000 // sums of millions of them fit
 	maxDuration = 366 * 24 * time.Hour
@@ -44,7 +47,7 @@ var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 // change; an id that is too long keeps its beginning and gets a hash in place of the rest. Lists that change are copied first.
 func (c *Call) Bound() (changed bool) {
 	var b bounder
-	for _, p := range [...]*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.OwnKey} {
+	for _, p := range [...]*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.OwnKey, &c.Member, &c.Team} {
 		b.named(p, MaxID)
 	}
 	for _, x := range [...]struct {
@@ -148,6 +151,19 @@ func (b *bounder) lists(c *Call) {
 			c.Candidates[i], b.changed = x, true
 		}
 	}
+	c.Tags, c.Funds = shortened(b, c.Tags, maxTags), shortened(b, c.Funds, maxFunds)
+	if slices.ContainsFunc(c.Tags, func(s string) bool { return len(s) > maxTag || Text(s) != s }) {
+		c.Tags = slices.Clone(c.Tags)
+		for i := range c.Tags {
+			b.named(&c.Tags[i], maxTag)
+		}
+	}
+	if slices.ContainsFunc(c.Funds, func(f Fund) bool { return f.bound() }) {
+		c.Funds, b.changed = slices.Clone(c.Funds), true
+		for i := range c.Funds {
+			c.Funds[i].bound()
+		}
+	}
 	own = false
 	for i := range c.Attempts {
 		x := c.Attempts[i]
@@ -179,6 +195,13 @@ func (x *Candidate) bound() bool {
 	if math.IsNaN(x.Score) || math.IsInf(x.Score, 0) { // JSON has no word for it
 		x.Score, b.changed = 0, true
 	}
+	return b.changed
+}
+
+func (f *Fund) bound() bool {
+	var b bounder
+	b.named(&f.ID, MaxID)
+	b.text(&f.Kind, maxWord)
 	return b.changed
 }
 

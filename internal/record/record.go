@@ -65,6 +65,19 @@ type Call struct {
 	ClientUser string // the client's own user id
 	Metadata   string // JSON object, "" when none
 	Parameters string // JSON object of the request's settings, "" when none: numbers and names, never a text
+
+	Member string   // id of the person, or of the service, of an organization for whom the key works; "" in a personal account
+	Team   string   // id of that person's team at the time of the call; "" none
+	Tags   []string // words by which the account sorts its calls, "name=value" or a name alone: distinct, in order
+	Funds  []Fund   // in what the charge counts beside the wallet and the limit of the key
+}
+
+// Fund is one interval of a budget, or of the limit of a key above the one that made the call.
+type Fund struct {
+	ID    string // "bud_..." or "key_..."
+	Kind  string // as ledger.Period
+	Start int64
+	Lease int64 // from which the charge was taken; 0 none
 }
 
 // Lost is what a call did not read from a provider's cache although the call before it in its conversation had sent the same.

@@ -244,9 +244,9 @@ func (x *run) ended(err *fault.Error, rec *record.Attempt) {
 	x.pass.End(s)
 }
 
-// budget bounds how many calls may be trying the same endpoint again at a time, as a part of all calls: retries must not become a
+// retryBudget bounds how many calls may be trying the same endpoint again at a time, as a part of all calls: retries must not become a
 // load when everything fails.
-type budget struct {
+type retryBudget struct {
 	active, retries atomic.Int64
 	percent         int64
 }
@@ -254,7 +254,7 @@ type budget struct {
 // leastRetries may always run, for with few calls a percentage means nothing.
 const leastRetries = 3
 
-func (b *budget) begin() bool {
+func (b *retryBudget) begin() bool {
 	if b.retries.Add(1) > max(b.active.Load()*b.percent/100, leastRetries) {
 		b.retries.Add(-1)
 		return false
@@ -262,4 +262,4 @@ func (b *budget) begin() bool {
 	return true
 }
 
-func (b *budget) end() { b.retries.Add(-1) }
+func (b *retryBudget) end() { b.retries.Add(-1) }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/budget"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -63,6 +64,8 @@ type Deps struct {
 	Gate     *health.Registry                                           // admits attempts and records their outcome; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health                       // the health that routing sees; nil: that of Gate
 	Own      OwnKeys                                                    // people's own keys of providers; nil: absent
+	Budgets  *budget.Manager                                            // nil: there are none
+	Loops    *budget.Loops                                              // notices agents that repeat themselves; nil: they are not watched
 	Stops    Stops                                                      // keys that other nodes have stopped; nil: there are none
 	Status   func(api string, e *fault.Error) int                       // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
@@ -74,7 +77,7 @@ type Deps struct {
 type Relay struct {
 	Deps
 	cfg     Config
-	retries budget
+	retries retryBudget
 	sticky  *sticky
 	caches  *promptcache.Memory
 	rates   *promptcache.Rates
@@ -91,7 +94,7 @@ func New(d Deps, c Config) *Relay {
 	if d.Wait == nil {
 		d.Wait = loop.Wait
 	}
-	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), caches: promptcache.NewMemory(), rates: promptcache.NewRates(), notes: newThinning(),
+	return &Relay{Deps: d, cfg: c, retries: retryBudget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), caches: promptcache.NewMemory(), rates: promptcache.NewRates(), notes: newThinning(),
 		givenUp: limit.NewGate(d.Now(), maxGivingUp), running: running{calls: map[string]map[*endable]struct{}{}, stopped: map[string]time.Time{}}}
 }
 
@@ -133,6 +136,8 @@ type run struct {
 	client Flusher // the sink, if it keeps events; nil otherwise
 	rec    *record.Call
 	hold   *ledger.Hold
+
+	budgets []*budget.Budget // that bind the call
 
 	pass     health.Pass // for the attempt under way
 	skips    skips
@@ -391,6 +396,9 @@ func (x *run) mayTry() bool {
 
 // plan asks routing and keeps its answer for the record.
 func (x *run) plan(ctx context.Context) (routing.Plan, *fault.Error) {
+	if err := x.bind(ctx); err != nil {
+		return routing.Plan{}, err
+	}
 	req := x.call.Request
 	own, err := x.ownKeys(ctx)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"weir/internal/task"
 	"weir/internal/usage"
 	"weir/internal/usage/tokenizer"
+	"weir/internal/usertext"
 )
 
 // maxKept bounds the answer text that is kept for counting, per running call; the rest counts in proportion.
@@ -29,6 +30,9 @@ type meter struct {
 	made   task.Made   // of a task
 	called usage.Calls // of tools that the provider runs, as far as they went by
 	cited  bool        // pages of the web were cited
+
+	watch bool     // the key is an agent's: the tools that it is to call are kept
+	tools []string // their names, in the order of the calls
 }
 
 // delivered is the delivered part of an answer.
@@ -43,7 +47,7 @@ type delivered struct {
 func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
 
 func (m *meter) reset() {
-	*m = meter{kept: m.kept[:0]}
+	*m = meter{kept: m.kept[:0], watch: m.watch}
 }
 
 var urlCitation = []byte(`"url_citation"`)
@@ -60,6 +64,9 @@ func (m *meter) count(ev *completion.Event) {
 	}
 	for i := range ev.ToolCalls {
 		m.keep(ev.ToolCalls[i].Arguments)
+		if m.watch {
+			m.tool(&ev.ToolCalls[i])
+		}
 	}
 	if ev.Result != nil {
 		m.result(ev.Result)
@@ -81,6 +88,25 @@ func (m *meter) count(ev *completion.Event) {
 		m.finished++
 	}
 	m.done = m.done || ev.Done
+}
+
+// Bounds of the tools that are kept of an answer.
+const (
+	mostWatched = 16
+	longestTool = 64 // bytes of a name
+)
+
+// tool keeps a name, which may come in pieces.
+func (m *meter) tool(c *completion.ToolCall) {
+	if c.Name == "" || c.Index < 0 || c.Index >= mostWatched {
+		return
+	}
+	for len(m.tools) <= c.Index {
+		m.tools = append(m.tools, "")
+	}
+	if name := &m.tools[c.Index]; len(*name) < longestTool {
+		*name = usertext.Cut(*name+c.Name, longestTool)
+	}
 }
 
 // final reports whether the reported usage is that of the whole answer, and not that of a moment before its end.

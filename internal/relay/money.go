@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/budget"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -124,7 +125,7 @@ func (x *run) reserve(ctx context.Context, need money.Nano) *fault.Error {
 	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limits: caller.AppendLimits(few[:0], x.call.Limits), Amount: need})
 	if err != nil {
 		x.hold = nil
-		return fault.From(err)
+		return budget.Named(fault.From(err), x.budgets)
 	}
 	x.rec.Hold = need
 	return nil
@@ -136,7 +137,7 @@ func (x *run) grow(ctx context.Context, extra money.Nano) *fault.Error {
 		return nil
 	}
 	if err := x.hold.Grow(ctx, extra); err != nil {
-		return fault.From(err)
+		return budget.Named(fault.From(err), x.budgets)
 	}
 	x.rec.Hold += extra
 	return nil
@@ -333,6 +334,9 @@ func outOfMoney(err *fault.Error) *fault.Error {
 	end.Op, end.Next = "relay.guard", fault.Stop
 	if end.Kind == fault.PaymentRequired {
 		end.Public = "The balance ran out during this answer. Top up to continue."
+		if end.Details["reason"] != nil { // a limit or a budget
+			end.Public = "The money for this answer ran out. " + err.Public
+		}
 	}
 	return &end
 }
@@ -367,6 +371,9 @@ func (x *run) settle() *fault.Error {
 		return fault.From(err)
 	}
 	rec.Settled, x.settled = true, true
+	if x.meter.watch && x.req.Chats() {
+		x.relay.Loops.Called(rec.Key, rec.At, x.meter.tools)
+	}
 	if doubt := x.relay.Doubt; doubt != nil && u.Source&(usage.Capped|usage.TooLow) != 0 {
 		doubt(rec)
 	}

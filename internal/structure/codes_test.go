@@ -17,7 +17,7 @@ import (
 
 // forms are the packages whose refusals of fields people read on pages, each of which has a code.
 var forms = []string{
-	"internal/account", "internal/accountapi", "internal/adminapi", "internal/apikey", "internal/chat", "internal/gatewayimport", "internal/invoice", "internal/operation", "internal/organization", "internal/ownkey",
+	"internal/account", "internal/accountapi", "internal/adminapi", "internal/apikey", "internal/budget", "internal/chat", "internal/gatewayimport", "internal/invoice", "internal/operation", "internal/organization", "internal/ownkey",
 	"internal/payment", "internal/auth", "internal/preset", "internal/view", "internal/voucher",
 }
 

@@ -100,6 +100,7 @@ var rules = map[string]rule{
 	"internal/voucher":          {layer: domain},
 	"internal/invoice":          {layer: domain},
 	"internal/preset":           {layer: domain},
+	"internal/budget":           {layer: domain},
 	"internal/view":             {layer: domain},
 	"internal/chat":             {layer: domain},
 	"internal/trace":            {layer: domain},

@@ -2,6 +2,7 @@ package video
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/budget"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/health"
@@ -100,7 +102,8 @@ func Outcomes() []Outcome { return []Outcome{Found, Missing, Lost} }
 type Deps struct {
 	Store     Store
 	Holds     Holds
-	Own       OwnKeys // nil: absent
+	Own       OwnKeys         // nil: absent
+	Budgets   *budget.Manager // nil: there are none
 	Member    Member
 	Planner   Planner
 	Upstream  Upstream
@@ -192,7 +195,7 @@ func (s *Service) timed(ctx context.Context) error {
 // Submit is one request of a client for videos, decoded and admitted.
 type Submit struct {
 	Caller                    *apikey.Caller
-	Limits                    []ledger.Limit // as relay.Call.Limits
+	Limits                    []ledger.Limit // that bind the job beside those of its key and its budgets
 	Request                   *Request
 	Generation, RequestID     string
 	Catalog                   *catalog.Snapshot
@@ -221,6 +224,11 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 			return nil, err
 		}
 	}
+	bound, err := s.bound(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	r.Preferences = budget.Narrow(bound, r.Preferences)
 	plan, err := s.Planner.Plan(&r, defaults, own, c.Catalog)
 	if err != nil {
 		return nil, err
@@ -237,9 +245,9 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	}
 	j := s.newJob(c, &r, &plan)
 	j.Hold, j.Call.Hold = need, need
-	hold, err := s.Holds.Hold(ctx, ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Limits: c.Caller.AppendLimits(nil, c.Limits), Amount: need})
+	hold, err := s.Holds.Hold(ctx, ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Limits: c.Caller.AppendLimits(nil, slices.Concat(c.Limits, budget.Limits(bound, c.Session))), Amount: need})
 	if err != nil {
-		return nil, err
+		return nil, budget.Named(fault.From(err), bound)
 	}
 	err = s.Holds.Hand(ctx, hold, func(ctx context.Context, from ledger.Handover) error {
 		j.Call.Funds = from.Funds
@@ -253,6 +261,15 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	}
 	s.Wake()
 	return j, nil
+}
+
+// bound are the budgets of a submission.
+func (s *Service) bound(ctx context.Context, c *Submit) ([]*budget.Budget, error) {
+	if s.Budgets == nil {
+		return nil, nil
+	}
+	who := c.Caller
+	return s.Budgets.Of(ctx, &budget.Call{Account: who.User, Member: who.Member, Team: who.Team, Key: who.Key, Above: who.Above, Tags: c.Tags, Session: c.Session})
 }
 
 // acceptTries are the tries in the background to have a job accepted.

@@ -33,7 +33,18 @@ var keys = sqldb.Map[apikey.Key, struct {
 		Label string    `db:"label"`
 		Until time.Time `db:"until,null"`
 	} `db:"previous_"`
+	Child struct {
+		Parent, Tree string
+		Depth        int
+		Tools        string
+	}
 }]("api_keys",
+	sqldb.Encoded("tools", func(k *apikey.Key) string { return strings.Join(k.Child.Tools, " ") }, func(k *apikey.Key, tools string) error {
+		if tools != "" {
+			k.Child.Tools = strings.Fields(tools)
+		}
+		return nil
+	}),
 	sqldb.Encoded("limit_nano", func(k *apikey.Key) (n sql.NullInt64) {
 		if k.Limit != nil {
 			n = sql.NullInt64{Int64: int64(k.Limit.Amount), Valid: true}
@@ -110,7 +121,30 @@ func (s *Accounts) foundKey(ctx context.Context, op, where, value string) (f api
 		return err
 	}, `SELECT `+keys.Of("k")+`, u.wallet, `+closedTo+`, u.role, u.preferences, COALESCE(m.team, v.team, ''), EXISTS (SELECT 1 FROM agents a WHERE a.key_id = k.id) FROM api_keys k JOIN users u ON u.id = k.user_id
 		LEFT JOIN users p ON p.id = k.member LEFT JOIN org_members m ON m.org = k.user_id AND m.user_id = k.member LEFT JOIN org_services v ON v.org = k.user_id AND v.id = k.member AND v.ended_at IS NULL WHERE `+where, value)
+	if err == nil && f.Child.Parent != "" {
+		err = s.above(ctx, &f)
+	}
 	return f, noKey(op, err)
+}
+
+// above reads the keys from which one comes.
+func (s *Accounts) above(ctx context.Context, f *apikey.Found) error {
+	for id := f.Child.Parent; id != ""; {
+		k, err := keys.Find(ctx, s.db, `WHERE id = $1`, id)
+		if err != nil {
+			return err
+		}
+		f.Above = append(f.Above, apikey.Above{Key: k.ID, Limit: k.Limit})
+		f.UserDisabled = f.UserDisabled || k.Disabled || !k.DeletedAt.IsZero()
+		if !k.ExpiresAt.IsZero() && (f.AboveEnds.IsZero() || k.ExpiresAt.Before(f.AboveEnds)) {
+			f.AboveEnds = k.ExpiresAt
+		}
+		if len(k.Models) > 0 {
+			f.AboveModels = append(f.AboveModels, k.Models)
+		}
+		id = k.Child.Parent
+	}
+	return nil
 }
 
 // closedTo is whether the user of a key k is closed to it: their account, or the person or service of an organization for whom it works. Keys end with
@@ -126,6 +160,9 @@ func (s *Accounts) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key,
 	var c sqldb.Conditions
 	c.Equal("user_id", f.User)
 	c.Sees("id", f.User, f.Sees)
+	if !f.Children {
+		c.Add("parent = ''")
+	}
 	if !f.IncludeDeleted {
 		c.Add("deleted_at IS NULL")
 	}
@@ -150,7 +187,7 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 // insertKey adds a key of a user who is locked.
 func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
 	var have, all int
-	if err := t.Row(`SELECT COUNT(CASE WHEN member = $2 THEN 1 END), COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User, k.Member).Scan(&have, &all); err != nil {
+	if err := t.Row(`SELECT COUNT(CASE WHEN member = $2 AND parent = '' THEN 1 END), COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User, k.Member).Scan(&have, &all); err != nil {
 		return err
 	}
 	if all >= apikey.MostPerUser {
@@ -199,10 +236,11 @@ const MostDeletedKeys = 100
 // forgetKeys drops the keys of a user that were deleted long ago and never used: keys could be made and deleted without end.
 func forgetKeys(t *sqldb.Tx, user string) error {
 	var deleted int
-	if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL`, user).Scan(&deleted); err != nil || deleted <= MostDeletedKeys {
+	if err := t.Row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL AND parent = ''`, user).Scan(&deleted); err != nil || deleted <= MostDeletedKeys {
 		return err
 	}
-	_, err := t.Exec(`DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL ORDER BY deleted_at, id LIMIT $2)
+	_, err := t.Exec(`DELETE FROM api_keys WHERE id IN (SELECT id FROM api_keys WHERE user_id = $1 AND deleted_at IS NOT NULL AND parent = '' ORDER BY deleted_at, id LIMIT $2)
+		AND id NOT IN (SELECT parent FROM api_keys WHERE user_id = $1)
 		AND id NOT IN (SELECT key_id FROM usage_daily WHERE wallet = (SELECT wallet FROM users WHERE id = $1))
 		AND id NOT IN (SELECT key_id FROM video_jobs WHERE user_id = $1) AND id NOT IN (SELECT key_id FROM batches WHERE user_id = $1)`, user, int64(deleted-MostDeletedKeys))
 	return err

@@ -13,6 +13,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/budget"
 	"weir/internal/invalidate"
 	"weir/internal/ownkey"
 	"weir/internal/store/auditdb"
@@ -27,9 +28,11 @@ type Accounts struct{ db *sqldb.DB }
 func NewAccounts(db *sqldb.DB) *Accounts { return &Accounts{db} }
 
 var (
-	_ account.Store = (*Accounts)(nil)
-	_ apikey.Store  = (*Accounts)(nil)
-	_ ownkey.Store  = (*Accounts)(nil)
+	_ account.Store    = (*Accounts)(nil)
+	_ apikey.Store     = (*Accounts)(nil)
+	_ ownkey.Store     = (*Accounts)(nil)
+	_ budget.Store     = (*Accounts)(nil)
+	_ budget.LoopStore = (*Accounts)(nil)
 )
 
 // CreateUser adds a user, their wallet and the audit row.

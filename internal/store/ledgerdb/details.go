@@ -79,6 +79,16 @@ var (
 		{"client_user", func(c *record.Call) any { return &c.ClientUser }},
 		{"metadata", func(c *record.Call) any { return &c.Metadata }},
 		{"parameters", func(c *record.Call) any { return &c.Parameters }},
+		{"member", func(c *record.Call) any { return &c.Member }},
+		{"team", func(c *record.Call) any { return &c.Team }},
+		{"tags", func(c *record.Call) any { return &c.Tags }},
+		{"funds", func(c *record.Call) any { return &c.Funds }},
+	}
+	fundMembers = []member[record.Fund]{
+		{"id", func(f *record.Fund) any { return &f.ID }},
+		{"kind", func(f *record.Fund) any { return &f.Kind }},
+		{"start", func(f *record.Fund) any { return &f.Start }},
+		{"lease", func(f *record.Fund) any { return &f.Lease }},
 	}
 	lineMembers = []member[usage.Line]{
 		{"kind", func(l *usage.Line) any { return &l.Kind }},
@@ -249,6 +259,10 @@ func (d *detailer) member(name string, p any) {
 		appendList(d, name, candidateMembers, *p)
 	case *[]record.Attempt:
 		appendList(d, name, attemptMembers, *p)
+	case *[]record.Fund:
+		appendList(d, name, fundMembers, *p)
+	case *[]string:
+		d.texts(name, *p)
 	}
 }
 
@@ -263,6 +277,21 @@ func (d *detailer) text(s string) {
 		}
 	}
 	d.b = rawjson.AppendText(d.b, s)
+}
+
+func (d *detailer) texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	d.name(name)
+	d.b = append(d.b, '[')
+	for i, s := range list {
+		if i > 0 {
+			d.b = append(d.b, ',')
+		}
+		d.text(s)
+	}
+	d.b = append(d.b, ']')
 }
 
 func appendList[T any](d *detailer, name string, members []member[T], list []T) {
@@ -427,6 +456,10 @@ func readValue(v []byte, p any) (ok bool) {
 		*p, ok = readList(v, candidateMembers)
 	case *[]record.Attempt:
 		*p, ok = readList(v, attemptMembers)
+	case *[]record.Fund:
+		*p, ok = readList(v, fundMembers)
+	case *[]string:
+		*p, ok = readTexts(v)
 	}
 	return ok
 }
@@ -437,6 +470,16 @@ func readList[T any](v []byte, members []member[T]) (list []T, ok bool) {
 		var x T
 		ok = readMembers(e.Value, members, &x)
 		list = append(list, x)
+	}
+	return list, ok
+}
+
+func readTexts(v []byte) (list []string, ok bool) {
+	ok = rawjson.KindOf(v) == rawjson.Array
+	for e := rawjson.ElementsOf(v); ok && e.Next(); {
+		var text []byte
+		text, ok = rawjson.Unquote(e.Value)
+		list = append(list, string(text))
 	}
 	return list, ok
 }

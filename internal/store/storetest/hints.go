@@ -11,6 +11,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/budget"
 	"weir/internal/catalog/edit"
 	"weir/internal/invalidate"
 	"weir/internal/ownkey"
@@ -55,6 +56,14 @@ func Hints(t *testing.T, sends bool, nodes []*store.Store) {
 			_, err := here.Accounts.SetUserPreferences(t.Context(), user, "", `{"sort":"price"}`, payAt, event)
 			return err
 		}, invalidate.Hint{Topic: invalidate.Keys, User: user}},
+		{"a budget is made", func() error {
+			return here.Accounts.AddBudget(t.Context(), budget.Budget{ID: "bud_hint", Account: user, Scope: budget.Scope{Kind: budget.Organization}, Hard: true, CreatedAt: payAt, UpdatedAt: payAt}, event)
+		}, invalidate.Hint{Topic: invalidate.Budgets, User: user}},
+		{"a budget changes", func() error {
+			_, err := here.Accounts.ChangeBudget(t.Context(), user, "bud_hint", payAt, func(b *budget.Budget) (audit.Event, error) { b.Amount = 1; return event, nil })
+			return err
+		}, invalidate.Hint{Topic: invalidate.Budgets, User: user}},
+		{"a budget is deleted", func() error { return here.Accounts.DeleteBudget(t.Context(), user, "bud_hint", payAt, event.Actor) }, invalidate.Hint{Topic: invalidate.Budgets, User: user}},
 		{"a preset is made", func() error {
 			_, err := here.Pages.SavePreset(t.Context(), preset.Save{User: user, Name: "a", Content: `{}`, New: true, At: payAt}, event)
 			return err

@@ -1461,7 +1461,7 @@ func largestCall(t *testing.T, d *books) {
 	text := strings.Repeat("\x00я\xff", 1<<18)
 	c := d.call(w, "key_1", ruble)
 	for _, p := range []*string{&c.Request, &c.User, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint, &c.UpstreamModel, &c.UpstreamID, &c.Error,
-		&c.Finish, &c.NativeFinish, &c.Notice, &c.PriceList, &c.Rate, &c.SourcePrice, &c.Catalog, &c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata,
+		&c.Finish, &c.NativeFinish, &c.Notice, &c.PriceList, &c.Rate, &c.SourcePrice, &c.Catalog, &c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata, &c.Member, &c.Team,
 		&c.Usage.UpstreamCost, &c.Usage.Tier} {
 		*p = text
 	}
@@ -1476,6 +1476,7 @@ func largestCall(t *testing.T, d *books) {
 	for range 5000 {
 		c.Candidates = append(c.Candidates, record.Candidate{Endpoint: text, DroppedBy: text, Detail: text, Reason: text, Slug: text, Score: math.Inf(1)})
 		c.Attempts = append(c.Attempts, record.Attempt{Endpoint: text, Provider: text, Reason: text, Status: math.MaxInt})
+		c.Tags, c.Funds = append(c.Tags, text), append(c.Funds, record.Fund{ID: text, Kind: text})
 	}
 	if err := b.Settle(d.ctx, d.hold(b, w, ruble), c); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/auth"
+	"weir/internal/budget"
 	"weir/internal/catalog"
 	"weir/internal/console"
 	"weir/internal/fault"
@@ -35,6 +36,7 @@ func Notify(t *testing.T, open Open) {
 		"tests are counted by day":                         noticeTests,
 		"a state is told once, and again when it was over": noticeOnce,
 		"one mail a day for each cause, a digest":          noticeDigest,
+		"alarms of budgets once in a period":               noticeBudgets,
 		"what ends before it is mailed is not mailed":      noticeOver,
 		"two nodes send one mail":                          noticeFleet,
 		"a node dies between claim and mail":               noticeDeath,
@@ -64,8 +66,11 @@ type town struct {
 	keys  map[string][]apikey.Key     // by user
 	spent map[string]report.KeySpend
 	mails []notify.Mail
-	fail  error // of the next attempts
-	said  []string
+
+	budgets []notify.Standing
+
+	fail error // of the next attempts
+	said []string
 }
 
 func newTown(t *testing.T, s *store.Store) *town {
@@ -129,7 +134,20 @@ func (w *town) node() (*notify.Manager, *notify.Watcher) {
 			w.said = append(w.said, fmt.Sprint(what, ": ", err))
 		},
 	})
-	return m, notify.NewWatcher(m, w, w, func() *catalog.Snapshot { return &catalog.Snapshot{} })
+	n := notify.NewWatcher(m, w, w, func() *catalog.Snapshot { return &catalog.Snapshot{} })
+	n.Budgets = w
+	return m, n
+}
+
+// Standing has the budgets of the town, of whichever account.
+func (w *town) Standing(context.Context, string, string) ([]notify.Standing, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.budgets, nil
+}
+
+func (w *town) OutOfMoney(ctx context.Context, account string, now time.Time, most int) ([]apikey.Branch, error) {
+	return w.store.Accounts.OutOfMoney(ctx, account, now, most)
 }
 
 // resident is a person with a confirmed address, and with money.
@@ -350,6 +368,33 @@ func noticeOnce(t *testing.T, s *store.Store) {
 
 func residentKey(u account.User, name string, limit money.Nano) apikey.Key {
 	return apikey.Key{ID: "key_" + name, Hash: "hash-" + name, Name: name, User: u.ID, Limit: &apikey.Limit{Amount: limit}}
+}
+
+// Each alarm of a budget is said once in a period, the highest that was passed alone, and a budget that only alarms is never used up.
+func noticeBudgets(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	w.resident("anna")
+	_, n := w.node()
+	spend := func(hard, soft money.Nano) {
+		w.pass(25 * time.Hour) // or mails would wait for the next day
+		b := budget.Budget{ID: "bud_hard", Scope: budget.Scope{Kind: budget.Organization}, Amount: 100 * money.Ruble, Hard: true, Alarms: []int{50, 80}}
+		w.mu.Lock()
+		w.budgets = []notify.Standing{{Budget: b}, {Budget: b}}
+		w.budgets[0].Spent = hard
+		w.budgets[1].ID, w.budgets[1].Hard, w.budgets[1].Alarms, w.budgets[1].Spent = "bud_soft", false, []int{100}, soft
+		w.mu.Unlock()
+		w.watch(n)
+	}
+	spend(49*money.Ruble, 0)
+	w.want()
+	spend(81*money.Ruble, 0)
+	w.want("anna@example.org: budget_alarm")
+	spend(85*money.Ruble, 99*money.Ruble)
+	w.want()
+	spend(99*money.Ruble+1, 150*money.Ruble)
+	w.want("anna@example.org: budget_reached budget_alarm")
+	spend(100*money.Ruble, 200*money.Ruble)
+	w.want()
 }
 
 func noticeDigest(t *testing.T, s *store.Store) {

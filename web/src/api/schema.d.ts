@@ -2300,6 +2300,164 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/budgets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The budgets of the account and how they stand, the widest first */
+        get: operations["listBudgets"];
+        put?: never;
+        /**
+         * Make a budget
+         * @description A call must fit into every budget that binds it, and into the wallet: the strictest wins. Without hard: false, calls that do not fit are refused with 402. What the scope has spent in this period before the budget was made does not count.
+         */
+        post: operations["createBudget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budgets/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One budget and how it stands */
+        get: operations["getBudget"];
+        put?: never;
+        post?: never;
+        /** Delete a budget */
+        delete: operations["deleteBudget"];
+        options?: never;
+        head?: never;
+        /**
+         * Raise or lower a budget, or change its alarms and rules
+         * @description Its scope and period stay. It holds for calls that begin from now on, and for what running ones add to their holds.
+         */
+        patch: operations["changeBudget"];
+        trace?: never;
+    };
+    "/api/spendable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What a call may still cost
+         * @description The call is described by its key, team, member, session and tags: what is left out, it does not have.
+         */
+        get: operations["getSpendable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/child": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys that the key which asks has made, the newest first */
+        get: operations["listChildKeys"];
+        put?: never;
+        /**
+         * Make a key within the one that asks, for an agent; its text is only in this response
+         * @description What the new key spends counts in the key that asks and in all above it. Its amount is a ceiling and reserves nothing: what it does not spend, the others may. It ends with the key that asks.
+         */
+        post: operations["createChildKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/keys/child/{hash}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a key that comes from the one that asks, with all that come from it
+         * @description Its calls that run are cut off, and what they have answered is charged. The keys do not come back.
+         */
+        post: operations["stopChildKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The trees of keys that keys of the account have made, the newest first */
+        get: operations["listAgents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{hash}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A tree of keys as a report */
+        get: operations["getAgent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{hash}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Stop a key that another one made, with all that come from it
+         * @description Its calls that run are cut off, and what they have answered is charged. The keys do not come back.
+         */
+        post: operations["stopAgent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/preferences/explain": {
         parameters: {
             query?: never;
@@ -8245,6 +8403,69 @@ export interface components {
             /** @description When the period has no calls: the last day before its end that has some */
             last_day: string | null;
         };
+        /** @description A key that another one made, and how it stands: amount = own + by_children + held + left. */
+        Agent: {
+            hash: string;
+            id: string;
+            label: string;
+            name: string;
+            /** @description Id of the key that made it */
+            parent: string;
+            /** @description Id of the first key of its tree */
+            tree: string;
+            /**
+             * @description Out_of_money: less than a hundredth is left; ended: its deadline has passed, or a key above it has ended
+             * @enum {string}
+             */
+            state: "running" | "out_of_money" | "ended" | "stopped";
+            /** @description Of its own */
+            calls: number;
+            amount: components["schemas"]["Decimal"];
+            /** @description Spent by its own calls */
+            own: components["schemas"]["Decimal"];
+            /** @description Spent by the keys that come from it */
+            by_children: components["schemas"]["Decimal"];
+            /** @description Reserved for calls that run, of those keys as well */
+            held: components["schemas"]["Decimal"];
+            /** @description Below zero after an overrun */
+            left: components["schemas"]["Decimal"];
+            /** @description None: all */
+            models: string[];
+            /** @description None: all */
+            tools: string[];
+            depth: number;
+            /** Format: date-time */
+            deadline: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When it was stopped
+             */
+            ended_at: string | null;
+            /** @description The last time that it repeated itself; null: it was not noticed to */
+            loop: components["schemas"]["AgentLoop"] | null;
+        };
+        /** @description Keys that other keys made. */
+        AgentList: {
+            data: components["schemas"]["Agent"][];
+            /** @description So many are shown, the newest */
+            most: number;
+            next: null;
+        };
+        /** @description A time at which an agent repeated itself: its answers asked for the same tools in the same order, at least in 20 calls in a row. */
+        AgentLoop: {
+            /** @description In their order, once; those of one call are separated by spaces */
+            tools: string[];
+            /** @description How often */
+            times: number;
+            /** @description In which */
+            calls: number;
+            /** Format: date-time */
+            since: string;
+            /** Format: date-time */
+            until: string;
+        };
         /** @description A program that a person has signed in, such as a coding agent. Its access token is the key's text, which changes with each renewal. */
         AgentSignIn: {
             /** @description Name of the program, as it has said itself */
@@ -8266,6 +8487,13 @@ export interface components {
              * @description Unless it is renewed before; at the latest when a session of a browser would end
              */
             ends_at: string;
+        };
+        /** @description A tree of keys, each after the one that made it. */
+        AgentTree: {
+            /** @description The first key: its line has the sums of the tree */
+            top: components["schemas"]["Agent"];
+            /** @description All of them, the first one included */
+            data: components["schemas"]["Agent"][];
         };
         /** @description Where alerts go. */
         AlertChannel: {
@@ -8846,6 +9074,116 @@ export interface components {
             /** @description What was compared, or the first places that are wrong */
             detail: string;
         };
+        /** @description A ceiling for what its scope spends in a period, and how it stands. */
+        Budget: {
+            id: string;
+            scope: components["schemas"]["BudgetScope"];
+            name: string | null;
+            amount: components["schemas"]["Decimal"];
+            /**
+             * @description Of the account's time zone
+             * @enum {string}
+             */
+            period: "day" | "week" | "month" | "total";
+            /** @description Calls that do not fit are refused with 402; otherwise it only alarms */
+            hard: boolean;
+            /** @description Per cents of the amount at which a notice goes out, once in a period */
+            alarms: number[];
+            rules: components["schemas"]["BudgetRules"];
+            /** @description In this period; null: each session has its own */
+            spent: components["schemas"]["Decimal"] | null;
+            /** @description Reserved for calls and jobs that run */
+            held: components["schemas"]["Decimal"] | null;
+            /** @description What new calls may cost; 0 at the least */
+            left: components["schemas"]["Decimal"] | null;
+            /**
+             * Format: date-time
+             * @description When the next period begins; null: never
+             */
+            renews_at: string | null;
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description What is to be different. What is left out stays. */
+        BudgetChange: {
+            name?: string | null;
+            /** @description Rubles */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description True without it, in a new one */
+            hard?: boolean;
+            /** @description Whole numbers from 1 to 100 */
+            alarms?: number[];
+            /** @description In place of the former ones */
+            rules?: components["schemas"]["BudgetRulesInput"];
+        };
+        /** @description A new budget. A scope has one of each period. */
+        BudgetInput: {
+            scope: components["schemas"]["BudgetScopeInput"];
+            /** @enum {string} */
+            period: "day" | "week" | "month" | "total";
+            name?: string | null;
+            /** @description Rubles */
+            amount?: components["schemas"]["Decimal"] | number;
+            /** @description True without it, in a new one */
+            hard?: boolean;
+            /** @description Whole numbers from 1 to 100 */
+            alarms?: number[];
+            /** @description In place of the former ones */
+            rules?: components["schemas"]["BudgetRulesInput"];
+        };
+        /** @description All budgets of an account, the widest first. */
+        BudgetList: {
+            data: components["schemas"]["Budget"][];
+            /** @description In the wallet, which is above all of them */
+            available: components["schemas"]["Decimal"];
+            /** @description How many budgets an account may have */
+            most: number;
+            /** @description They come at once */
+            next: null;
+        };
+        /** @description Narrow what calls may use: whatever a key or a request says, it can only narrow them further. */
+        BudgetRules: {
+            /** @description Patterns, as of keys; none: all */
+            models: string[];
+            /** @description Slugs; none: all */
+            providers: string[];
+            /**
+             * @description Deny: no providers that keep prompts for training
+             * @enum {string}
+             */
+            data_collection: "allow" | "deny";
+            /** @description Only endpoints that retain nothing */
+            zdr: boolean;
+        };
+        /** @description The rules as they are to be: what is left out narrows nothing. */
+        BudgetRulesInput: {
+            models?: string[] | null;
+            providers?: string[] | null;
+            /** @enum {string|null} */
+            data_collection?: "allow" | "deny" | null;
+            zdr?: boolean | null;
+        };
+        /** @description What a budget is of. */
+        BudgetScope: {
+            /**
+             * @description Organization: the whole account, a personal one as well
+             * @enum {string}
+             */
+            kind: "organization" | "team" | "member" | "key" | "tag" | "session";
+            /** @description Of a team, member or key its id, of a tag name=value or a name, of a session its session_id; null: the account, or each session for itself. */
+            id: string | null;
+            /** @description Of a key */
+            key: components["schemas"]["CallKey"] | null;
+        };
+        /** @description Says what a budget is of. */
+        BudgetScopeInput: {
+            /** @enum {string} */
+            kind: "organization" | "team" | "member" | "key" | "tag" | "session";
+            /** @description Of a team or member its id, of a key its id or its hash, of a tag name=value or a name, of a session its session_id. Left out: of the whole account, or of each session for itself. */
+            id?: string | null;
+        };
         /** @description The organization that pays. */
         Buyer: {
             name: string;
@@ -9163,6 +9501,23 @@ export interface components {
             /** @description How many chats an account may keep */
             most: number;
             next: null;
+        };
+        /** @description What a key asks for one of its own. All of it must lie within the key that asks. */
+        ChildKeyInput: {
+            name: string;
+            /** @description Rubles: all that it may spend, with the keys that come from it */
+            amount: components["schemas"]["Decimal"] | number;
+            /** @description Patterns; left out: as the key that asks */
+            models?: string[] | null;
+            /** @description Names of tools that its requests may have, and types of those that providers run; left out: as the key that asks */
+            tools?: string[] | null;
+            /**
+             * Format: date-time
+             * @description When it ends; left out: with the key that asks
+             */
+            deadline?: string | null;
+            /** @description Generations of keys that may come from it */
+            depth?: number;
         };
         /** @description All models of all types. */
         CompactCatalog: {
@@ -10586,6 +10941,12 @@ export interface components {
             /** @description Shown only now */
             key: string;
         };
+        /** @description A child key with its text. */
+        NewChildKey: {
+            data: components["schemas"]["Agent"];
+            /** @description Shown only now */
+            key: string;
+        };
         NewInvoice: {
             /** @description Rubles, in whole kopecks */
             amount?: components["schemas"]["Decimal"] | number;
@@ -10669,6 +11030,8 @@ export interface components {
             days?: number | null;
             /** Format: date-time */
             at?: string | null;
+            /** @description By an agent */
+            repeated?: components["schemas"]["Repeated"];
         };
         /** @description Says by which channels each cause is reported. */
         NotificationCauses: {
@@ -12294,6 +12657,30 @@ export interface components {
             /** @description The wallet may owe money afterwards */
             below_zero?: boolean | null;
         };
+        /** @description What one ceiling leaves a call. */
+        Remaining: {
+            /**
+             * @description Key_limit: the key's own limit
+             * @enum {string}
+             */
+            kind: "wallet" | "key_limit" | "organization" | "team" | "member" | "key" | "tag" | "session";
+            /** @description Id; null: the wallet, or a key's limit */
+            budget: string | null;
+            /** @description Of the budget, or else what it is of */
+            name: string | null;
+            /** @description Null: the wallet */
+            amount: components["schemas"]["Decimal"] | null;
+            left: components["schemas"]["Decimal"];
+            /** Format: date-time */
+            renews_at: string | null;
+        };
+        /** @description That an agent asked for the same tools again and again. */
+        Repeated: {
+            /** @description In their order */
+            tools: string;
+            /** @description In a row */
+            times: number;
+        };
         /** @description PublicKeyCredentialRequestOptionsJSON of Web Authentication, section 5.1.10.2: what navigator.credentials.get takes. */
         RequestOptions: {
             challenge: string;
@@ -12682,6 +13069,13 @@ export interface components {
             /** @description Keys that were disabled */
             keys: number;
         };
+        /** @description What a call may still cost. */
+        Spendable: {
+            /** @description The least of what is left */
+            amount: components["schemas"]["Decimal"];
+            /** @description All that bind the call, the strictest first */
+            data: components["schemas"]["Remaining"][];
+        };
         /** @description Why a key's spending is reset. */
         SpendingReset: {
             /** @description For the audit */
@@ -12781,6 +13175,13 @@ export interface components {
         StepInput: {
             /** @description The second step of a sign-in that has begun, as second_step of its answer; without it, a sign-in begins */
             step?: string | null;
+        };
+        /** @description What a stop has ended. */
+        StoppedTree: {
+            /** @description Keys that had not ended before */
+            stopped: number;
+            /** @description Of the amount, which the keys above may spend again */
+            left: components["schemas"]["Decimal"];
         };
         /** @description How many chats of an account are kept. */
         StoredChats: {
@@ -19926,6 +20327,482 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listBudgets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All budgets; there are at most 500 */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BudgetList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createBudget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "alarms": [
+                 *         80,
+                 *         100
+                 *       ],
+                 *       "amount": "100000",
+                 *       "hard": true,
+                 *       "period": "month",
+                 *       "rules": {
+                 *         "models": [
+                 *           "sim/*"
+                 *         ]
+                 *       },
+                 *       "scope": {
+                 *         "id": "project=atlas",
+                 *         "kind": "tag"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["BudgetInput"];
+            };
+        };
+        responses: {
+            /** @description The new budget */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Budget"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getBudget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The budget */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Budget"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteBudget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted, and binds no call any more */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @constant */
+                        deleted: true;
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeBudget: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "alarms": [
+                 *         50,
+                 *         90
+                 *       ],
+                 *       "amount": "120000"
+                 *     }
+                 */
+                "application/json": components["schemas"]["BudgetChange"];
+            };
+        };
+        responses: {
+            /** @description The budget as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Budget"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getSpendable: {
+        parameters: {
+            query?: {
+                /** @description Hash of the key that makes it */
+                key?: string;
+                /** @description Id */
+                member?: string;
+                /** @description Id */
+                team?: string;
+                /** @description Its session_id */
+                session?: string;
+                /** @description Separated by commas */
+                tags?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is left in each budget that binds the call, the strictest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Spendable"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listChildKeys: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys, ended ones included */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createChildKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "planner",
+                 *       "amount": "5",
+                 *       "depth": 1,
+                 *       "models": [
+                 *         "sim/*"
+                 *       ],
+                 *       "tools": [
+                 *         "read_file",
+                 *         "edit_file"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["ChildKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewChildKey"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    stopChildKey: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They work no more */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StoppedTree"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listAgents: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The first key of each tree, ended ones included */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAgent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys of the tree, each line of which adds up */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AgentTree"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    stopAgent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
+                hash: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They work no more */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["StoppedTree"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

@@ -1,0 +1,144 @@
+package accountdb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/budget"
+	"weir/internal/fault"
+	"weir/internal/invalidate"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/store/auditdb"
+	"weir/internal/store/sqldb"
+)
+
+var budgets = sqldb.Map[budget.Budget, struct {
+	ID, Account, Name, Alarms string
+	Scope                     struct {
+		Kind budget.Kind `db:"scope"`
+		ID   string      `db:"scope_id"`
+	}
+	Amount money.Nano
+	Reset  ledger.Reset
+	Hard   bool
+	Rules  struct {
+		Models         string `db:"models"`
+		Providers      string `db:"providers"`
+		DenyCollection bool   `db:"deny_collection"`
+		ZDR            bool   `db:"zdr"`
+	}
+	CreatedAt, UpdatedAt time.Time
+}]("budgets",
+	sqldb.Encoded("alarms", func(b *budget.Budget) string {
+		words := make([]string, len(b.Alarms))
+		for i, n := range b.Alarms {
+			words[i] = strconv.Itoa(n)
+		}
+		return strings.Join(words, " ")
+	}, func(b *budget.Budget, text string) error {
+		for word := range strings.FieldsSeq(text) {
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return err
+			}
+			b.Alarms = append(b.Alarms, n)
+		}
+		return nil
+	}),
+	words("models", func(r *budget.Rules) *[]string { return &r.Models }),
+	words("providers", func(r *budget.Rules) *[]string { return &r.Providers }))
+
+// words stores a list of words without spaces.
+func words(column string, of func(*budget.Rules) *[]string) sqldb.Option[budget.Budget] {
+	return sqldb.Encoded(column, func(b *budget.Budget) string { return strings.Join(*of(&b.Rules), " ") }, func(b *budget.Budget, text string) error {
+		if text != "" {
+			*of(&b.Rules) = strings.Fields(text)
+		}
+		return nil
+	})
+}
+
+// widest orders scopes from the widest to the narrowest.
+const widest = ` ORDER BY CASE scope WHEN 'organization' THEN 0 WHEN 'team' THEN 1 WHEN 'member' THEN 2 WHEN 'key' THEN 3 WHEN 'tag' THEN 4 ELSE 5 END, scope_id, reset, id`
+
+// Budgets is budget.Store.Budgets.
+func (s *Accounts) Budgets(ctx context.Context, account string) ([]budget.Budget, error) {
+	return budgets.List(ctx, s.db, "store.Budgets", `WHERE account = $1`+widest, account)
+}
+
+// AddBudget is budget.Store.AddBudget. The account's row is locked, so that budgets are counted one after another.
+func (s *Accounts) AddBudget(ctx context.Context, b budget.Budget, e audit.Event) error {
+	const op = "store.AddBudget"
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		if err := t.KnownUser(b.Account); err != nil {
+			return sqldb.NoUser(op, err)
+		}
+		var have int
+		switch err := t.Row(`SELECT COUNT(*) FROM budgets WHERE account = $1`, b.Account).Scan(&have); {
+		case err != nil:
+			return err
+		case have >= budget.MaxPerAccount:
+			return fault.Newf(fault.Invalid, op, "An account may have %d budgets. Delete one that is not used.", budget.MaxPerAccount)
+		}
+		if b.Scope.Kind == budget.Key {
+			var user string
+			if err := t.Row(`SELECT user_id FROM api_keys WHERE id = $1 AND deleted_at IS NULL`, b.Scope.ID).Scan(&user); err != nil || user != b.Account {
+				return noKey(op, errors.Join(err, sql.ErrNoRows))
+			}
+		}
+		if err := budgets.AddNew(t, op, "This scope has a budget of this period. Change that one, or choose another period.", &b); err != nil {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Budgets, b.Account), auditdb.Record(t, e, b.CreatedAt))
+	})
+}
+
+// ChangeBudget is budget.Store.ChangeBudget.
+func (s *Accounts) ChangeBudget(ctx context.Context, account, id string, now time.Time, change func(*budget.Budget) (audit.Event, error)) (b budget.Budget, err error) {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
+		if b, err = budgets.LockedRow(t, `WHERE account = $1 AND id = $2`, account, id); err != nil {
+			return sqldb.NoneOf("store.ChangeBudget", "budget", err)
+		}
+		e, err := change(&b)
+		if err != nil {
+			return err
+		}
+		if err := budgets.Update(t, &b, "id; name, amount, hard, alarms, models, providers, deny_collection, zdr, updated_at"); err != nil {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Budgets, account), auditdb.Record(t, e, now))
+	})
+	return b, err
+}
+
+// DeleteBudget is budget.Store.DeleteBudget.
+func (s *Accounts) DeleteBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
+		b, err := budgets.LockedRow(t, `WHERE account = $1 AND id = $2`, account, id)
+		if err != nil {
+			return sqldb.NoneOf("store.DeleteBudget", "budget", err)
+		}
+		if err := t.One(`DELETE FROM budgets WHERE id = $1`, id); err != nil {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Budgets, account), auditdb.Record(t, b.Removal(by), now))
+	})
+}
+
+// RenewsAt is budget.Store.RenewsAt.
+func (s *Accounts) RenewsAt(ctx context.Context, wallet string, at time.Time, r ledger.Reset) (t time.Time, err error) {
+	err = s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		zones, err := sqldb.ZonesIn(ctx, q, wallet)
+		if end := r.End(zones.Local(at)); err == nil && !end.IsZero() {
+			t = zones.Start(end)
+		}
+		return err
+	})
+	return t, err
+}

@@ -1,0 +1,247 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/budget"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/store"
+)
+
+// Budgets checks what a store does for budgets. open gives an empty store, and closes it after the test.
+func Budgets(t *testing.T, open Open) {
+	cases := map[string]func(*testing.T, *store.Store){
+		"changes":              budgetChanges,
+		"bounds":               budgetBounds,
+		"only their account's": budgetAccounts,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t, func() time.Time { return payAt }))
+		})
+	}
+	t.Run("children", func(t *testing.T) {
+		t.Parallel()
+		children(t, newDesk(t, open))
+	})
+}
+
+// children checks that keys which other keys made are bounded, end together, and are found when their money has ended.
+func children(t *testing.T, d *books) {
+	w := d.wallet(100 * ruble)
+	user, s, b, now := "usr_"+w[len("wal_"):], d.store.Accounts, d.node(), d.clock.Now()
+	root, _ := apikey.Make(apikey.NewKey{Name: "ci", User: user, Creator: user, Limit: &apikey.Limit{Amount: 10 * ruble}}, now)
+	if err := s.InsertKey(d.ctx, root, 9, apikey.CreatedEvent(&root, actor)); err != nil {
+		t.Fatal(err)
+	}
+	made := 0
+	child := func(parent *apikey.Key, amount money.Nano) (apikey.Key, error) {
+		made++
+		k, _ := apikey.Make(apikey.NewKey{Name: fmt.Sprint("agent ", made), User: user, Creator: user, Limit: &apikey.Limit{Amount: amount}}, now.Add(time.Duration(made)*time.Microsecond))
+		if k.Child = (apikey.Child{Parent: parent.ID, Tree: parent.Child.Tree, Depth: 1, Tools: []string{"a", "b"}}); k.Child.Tree == "" {
+			k.Child.Tree = k.ID
+		}
+		return k, s.InsertChild(d.ctx, k, now, apikey.CreatedEvent(&k, actor))
+	}
+	must := func(parent *apikey.Key, amount money.Nano) apikey.Key {
+		t.Helper()
+		k, err := child(parent, amount)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	top := must(&root, 8*ruble)
+	leaf := must(&top, 5*ruble)
+	if _, err := child(&root, 10*ruble+1); fault.From(err).Param != "amount" {
+		t.Errorf("more than its parent has: %v", err)
+	}
+	if f, err := s.KeyByID(d.ctx, leaf.ID); err != nil || len(f.Above) != 2 || f.Above[0].Key != top.ID || f.Above[1].Key != root.ID || cmp.Diff(leaf.Child, f.Child) != "" {
+		t.Errorf("%+v, %v", f, err)
+	}
+	limits := []ledger.Limit{{ID: leaf.ID, Amount: 5 * ruble}, {ID: top.ID, Amount: 8 * ruble}, {ID: root.ID, Amount: 10 * ruble}}
+	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: leaf.ID, Limits: limits, Amount: 4960 * money.Ruble / 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Settle(d.ctx, h, d.call(w, leaf.ID, 4960*money.Ruble/1000)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.CatchUp(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := s.Tree(d.ctx, user, top.ID)
+	if err != nil || len(tree) != 2 || tree[0].Spent != tree[1].Spent || tree[1].Spent != 4960*money.Ruble/1000 || tree[1].Calls != 1 || tree[0].Calls != 0 {
+		t.Errorf("%+v, %v", tree, err)
+	}
+	if out, err := s.OutOfMoney(d.ctx, user, now, 9); err != nil || len(out) != 1 || out[0].ID != leaf.ID || out[0].Top != top.Name {
+		t.Errorf("%+v, %v", out, err)
+	}
+	if _, err := child(&root, 6*ruble); fault.From(err).Param != "amount" {
+		t.Errorf("more than its parent has left: %v", err)
+	}
+	for range apikey.MaxChildren {
+		must(&leaf, 1)
+	}
+	if _, err := child(&leaf, 1); !fault.Is(err, fault.Invalid) {
+		t.Errorf("one child too many: %v", err)
+	}
+	if ids, err := s.StopBelow(d.ctx, user, leaf.ID, now, apikey.CreatedEvent(&leaf, actor)); err != nil || len(ids) != apikey.MaxChildren+1 {
+		t.Errorf("%d were stopped, %v", len(ids), err)
+	}
+	if ids, err := s.StopBelow(d.ctx, user, leaf.ID, now, apikey.CreatedEvent(&leaf, actor)); err != nil || len(ids) != 0 {
+		t.Errorf("%d were stopped again, %v", len(ids), err)
+	}
+	if _, err := child(&leaf, 1); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a child of one that has ended: %v", err)
+	}
+	if out, err := s.OutOfMoney(d.ctx, user, now, 9); err != nil || len(out) != 0 {
+		t.Errorf("%+v, %v", out, err)
+	}
+	off := true
+	if _, err := s.ChangeKey(d.ctx, user, root.Hash, apikey.Change{Disabled: &off}, now, apikey.CreatedEvent(&root, actor)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := s.KeyByHash(d.ctx, top.Hash); err != nil || !f.UserDisabled {
+		t.Errorf("%+v, %v", f, err)
+	}
+	if tops, err := s.Tops(d.ctx, user, "", 9); err != nil || len(tops) != 1 || tops[0].ID != top.ID {
+		t.Errorf("%+v, %v", tops, err)
+	}
+	if list, err := s.ListKeys(d.ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true}); err != nil || len(list) != 1 {
+		t.Errorf("%d keys among those of people, %v", len(list), err)
+	}
+	d.balanced()
+}
+
+func budgetManager(s *store.Store) *budget.Manager {
+	return budget.NewManager(s.Accounts, func() time.Time { return payAt })
+}
+
+func budgetChanges(t *testing.T, s *store.Store) {
+	account, m := viewUser(t, s), budgetManager(s)
+	key := hintKey(t, s, account)
+	made := []budget.Budget{}
+	for _, b := range []budget.Budget{
+		{Scope: budget.Scope{Kind: budget.Session}, Amount: 5 * ruble, Hard: true},
+		{Scope: budget.Scope{Kind: budget.Tag, ID: "project=атлас"}, Amount: 7*ruble + 1, Reset: ledger.Weekly, Hard: true, Alarms: []int{95, 80, 80}},
+		{Scope: budget.Scope{Kind: budget.Organization}, Name: "All", Amount: 300 * ruble, Reset: ledger.Monthly, Alarms: []int{50}},
+		{Scope: budget.Scope{Kind: budget.Key, ID: key.ID}, Hard: true, Rules: budget.Rules{Models: []string{"acme/*", "b/c"}, Providers: []string{"acme"}, DenyCollection: true, ZDR: true}},
+	} {
+		b.Account = account
+		got, err := m.Add(t.Context(), b, actor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, got)
+	}
+	want := []budget.Budget{made[2], made[3], made[1], made[0]}
+	if all, err := m.List(t.Context(), account); err != nil || cmp.Diff(want, all) != "" {
+		t.Errorf("%v: %s", err, cmp.Diff(want, all))
+	}
+	if want := []int{80, 95}; cmp.Diff(want, made[1].Alarms) != "" {
+		t.Error(made[1].Alarms)
+	}
+	again := budget.Budget{Account: account, Scope: made[1].Scope, Amount: 1, Reset: ledger.Weekly, Hard: true}
+	if _, err := m.Add(t.Context(), again, actor); !fault.Is(err, fault.Conflict) {
+		t.Errorf("the same scope and period: %v", err)
+	}
+	again.Reset = ledger.Daily
+	if _, err := m.Add(t.Context(), again, actor); err != nil {
+		t.Errorf("another period: %v", err)
+	}
+	got, err := m.Change(t.Context(), account, made[1].ID, func(b *budget.Budget) {
+		b.Amount, b.Alarms, b.Hard, b.Scope, b.Reset = 9*ruble, []int{10}, false, budget.Scope{Kind: budget.Organization}, ledger.Never
+	}, actor)
+	want[2].Amount, want[2].Alarms, want[2].Hard = 9*ruble, []int{10}, false
+	if err != nil || cmp.Diff(want[2], got) != "" {
+		t.Errorf("%v: %s", err, cmp.Diff(want[2], got))
+	}
+	if kept, err := m.ByID(t.Context(), account, made[1].ID); err != nil || cmp.Diff(want[2], kept) != "" {
+		t.Errorf("%v: %s", err, cmp.Diff(want[2], kept))
+	}
+	if _, err := m.Change(t.Context(), account, made[1].ID, func(b *budget.Budget) { b.Amount = -1 }, actor); !fault.Is(err, fault.Invalid) {
+		t.Errorf("below zero: %v", err)
+	}
+	if err := m.Delete(t.Context(), account, made[1].ID, actor); err != nil {
+		t.Error(err)
+	}
+	if err := m.Delete(t.Context(), account, made[1].ID, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("deleted twice: %v", err)
+	}
+	acts := map[string]int{}
+	for row, err := range s.Accounts.AuditRows(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts[row.Action]++
+	}
+	if acts[audit.BudgetMade] != 5 || acts[audit.BudgetChanged] != 1 || acts[audit.BudgetRemoved] != 1 {
+		t.Error(acts)
+	}
+}
+
+// Accounts have room for so many budgets, whatever is made at one time.
+func budgetBounds(t *testing.T, s *store.Store) {
+	account, m := viewUser(t, s), budgetManager(s)
+	add := func(i int) error {
+		_, err := m.Add(t.Context(), budget.Budget{Account: account, Scope: budget.Scope{Kind: budget.Tag, ID: fmt.Sprint("n=", i)}, Hard: true}, actor)
+		return err
+	}
+	for i := range budget.MaxPerAccount - 1 {
+		if err := add(i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var wg sync.WaitGroup
+	errs := make([]error, 4)
+	for i := range errs {
+		wg.Go(func() { errs[i] = add(budget.MaxPerAccount + i) })
+	}
+	wg.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if !fault.Is(err, fault.Invalid) {
+			t.Error(err)
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d budgets found room for one", made)
+	}
+}
+
+func budgetAccounts(t *testing.T, s *store.Store) {
+	one, other, m := viewUser(t, s), viewUser(t, s), budgetManager(s)
+	key := hintKey(t, s, one)
+	b, err := m.Add(t.Context(), budget.Budget{Account: one, Scope: budget.Scope{Kind: budget.Organization}, Hard: true, Amount: ruble}, actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Add(t.Context(), budget.Budget{Account: other, Scope: budget.Scope{Kind: budget.Key, ID: key.ID}, Hard: true}, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("of another's key: %v", err)
+	}
+	if _, err := m.Change(t.Context(), other, b.ID, func(*budget.Budget) {}, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another changes it: %v", err)
+	}
+	if err := m.Delete(t.Context(), other, b.ID, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another deletes it: %v", err)
+	}
+	if all, err := m.List(t.Context(), other); err != nil || len(all) != 0 {
+		t.Errorf("%v, %v", all, err)
+	}
+	if _, err := m.Add(t.Context(), budget.Budget{Account: "usr_none", Scope: budget.Scope{Kind: budget.Organization}, Hard: true}, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("of no account: %v", err)
+	}
+}
