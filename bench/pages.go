@@ -43,8 +43,6 @@ var pageReads = []struct {
 	{"/admin/ledger, a call", false, []string{"/api/admin/ledger/transaction?q=CALL"}},
 	{"/admin/audit", false, []string{"/api/admin/audit?limit=50"}},
 	{"/admin/jobs", false, []string{"/api/admin/jobs"}},
-	{"/admin/payments", false, []string{"/api/admin/payments?limit=50"}},
-	{"/admin/invoices", false, []string{"/api/admin/invoices?limit=50"}},
 	{"/admin/alerts", false, []string{"/api/admin/alerts", "/api/admin/alerts/incidents"}},
 	{"/admin/settings", false, []string{"/api/admin/settings"}},
 	{"/ (overview)", true, []string{"/api/overview"}},

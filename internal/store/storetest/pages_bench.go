@@ -34,7 +34,7 @@ var (
 	pagesAccounts = flag.Int("pages.accounts", 200, "how many accounts it has, of which one makes six in ten of the calls")
 	pagesKeys     = flag.Int("pages.keys", 4000, "how many keys they have")
 	pagesAt       = flag.String("pages.at", "", "a database that was filled before: its path or DSN. It is only read")
-	pagesKeep     = flag.Bool("pages.keep", false, "fill the database of -pages.at up to today, and measure nothing: for BenchmarkOperatorPages of internal/app/accounts")
+	pagesKeep     = flag.Bool("pages.keep", false, "fill the database of -pages.at up to today, and measure nothing: for bench -pages")
 )
 
 // PagesAt is the database that is to be measured as it is, or "".

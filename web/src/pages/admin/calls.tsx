@@ -160,7 +160,7 @@ function FindCall() {
   return (
     <form
       role="search"
-      className="min-w-0 basis-80"
+      className="min-w-0 basis-80 max-md:basis-full"
       onSubmit={(e) => {
         e.preventDefault()
         open(text)
@@ -294,7 +294,7 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
       head: c('provider'),
       from: 'xl' as const,
       cell: (r: Row) => (
-        <>
+        <span className="flex items-baseline gap-2">
           <span translate="no" className="block max-w-[130px] truncate text-ink2">
             {r.provider_name ?? r.provider ?? '—'}
           </span>
@@ -304,14 +304,14 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
               title={t('onlyProviderKey')}
               aria-label={`${r.provider_key}: ${t('onlyProviderKey')}`}
               onClick={() => set({ pkey: r.provider_key! })}
-              className="block text-small text-ink3 hover:text-accent-ink hover:underline"
+              className="text-small text-ink3 hover:text-accent-ink hover:underline"
             >
               <span translate="no" className="font-mono">
                 {r.provider_key.slice(0, 6)}
               </span>
             </button>
           )}
-        </>
+        </span>
       ),
     },
     {
