@@ -128,6 +128,7 @@ var groups = []group{
 		{"docs/decisions/demo-data.md", "How the month of a demo is made, and why its models are the simulator's."},
 		{"docs/decisions/migrations.md", "Migrations only add, and what is unused goes one version later."},
 		{"docs/decisions/paid-fields.md", "Fields that are refused, and features that need a price."},
+		{"docs/decisions/absences.md", "Why what is out of service for a time is no file of weir state."},
 		{"docs/decisions/agents.md", "Programs are signed in with a code; their access token is a key that expires, and a refresh token makes its successor."},
 		{"docs/decisions/organizations.md", "An organization is an account in which people act; one check before any handler says who may."},
 		{"docs/decisions/own-keys.md", "An endpoint with an own key is an endpoint of its own, at the price of the fee."},
