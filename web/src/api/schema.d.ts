@@ -557,7 +557,7 @@ export interface paths {
         put?: never;
         /**
          * Sort documents by how well they answer a query
-         * @description The same as /v1/rerank, at the path of Cohere's clients.
+         * @description The same as /v1/rerank, at the path of Cohere's clients. Answers have no documents unless return_documents is true.
          */
         post: operations["rerankV2"];
         delete?: never;
@@ -1344,7 +1344,7 @@ export interface paths {
         put?: never;
         /**
          * Take what a coding agent reports of itself with OTLP: counts of its sessions
-         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped. Protocol buffers (application/x-protobuf) are taken as well, and answered so.
          */
         post: operations["reportMetrics"];
         delete?: never;
@@ -1364,7 +1364,7 @@ export interface paths {
         put?: never;
         /**
          * Take what a coding agent reports of itself with OTLP: which tool calls were accepted
-         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped. Protocol buffers (application/x-protobuf) are taken as well, and answered so.
          */
         post: operations["reportLogs"];
         delete?: never;
@@ -1384,7 +1384,7 @@ export interface paths {
         put?: never;
         /**
          * Take what a coding agent reports of itself with OTLP: spans, of which nothing is kept
-         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped.
+         * @description Lines, commits, decisions and times that Claude Code reports are shown with the calls of the session. Prompts and all other texts are dropped. Protocol buffers (application/x-protobuf) are taken as well, and answered so.
          */
         post: operations["reportTraces"];
         delete?: never;
@@ -17410,8 +17410,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "resourceMetrics": []
+                 *     }
+                 */
                 "application/json": Record<string, never>;
-                "application/x-protobuf": string;
             };
         };
         responses: {
@@ -17422,7 +17426,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
-                    "application/x-protobuf": string;
                 };
             };
             "4XX": components["responses"]["MessagesError"];
@@ -17438,8 +17441,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "resourceLogs": []
+                 *     }
+                 */
                 "application/json": Record<string, never>;
-                "application/x-protobuf": string;
             };
         };
         responses: {
@@ -17450,7 +17457,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
-                    "application/x-protobuf": string;
                 };
             };
             "4XX": components["responses"]["MessagesError"];
@@ -17466,8 +17472,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "resourceSpans": []
+                 *     }
+                 */
                 "application/json": Record<string, never>;
-                "application/x-protobuf": string;
             };
         };
         responses: {
@@ -17478,7 +17488,6 @@ export interface operations {
                 };
                 content: {
                     "application/json": Record<string, never>;
-                    "application/x-protobuf": string;
                 };
             };
             "4XX": components["responses"]["MessagesError"];
