@@ -246,11 +246,16 @@ type HoldRequest struct {
 type Hold struct {
 	book   *Book
 	mu     sync.Mutex
-	asked  HoldRequest // Amount: all that is held; Limits: nil
-	wallet *lease      // nil while nothing is held
+	asked  asked
+	wallet *lease // nil while nothing is held
 	limits []limited
-	own    [1]limited // room for the limit of a key, which is often the only one
 	ended  bool
+}
+
+// asked is for what a hold is.
+type asked struct {
+	Wallet, Key string
+	Amount      money.Nano // all that is held
 }
 
 // limited is what is held of a limit.
@@ -271,12 +276,12 @@ func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if err := b.refuses(); err != nil {
 		return nil, err
 	}
-	h := &Hold{book: b, asked: HoldRequest{Wallet: r.Wallet, Key: r.Key}}
-	if h.limits = h.own[:0]; len(r.Limits) > len(h.own) {
-		h.limits = make([]limited, 0, len(r.Limits))
-	}
-	for _, l := range r.Limits {
-		h.limits = append(h.limits, limited{Limit: l})
+	h := &Hold{book: b, asked: asked{Wallet: r.Wallet, Key: r.Key}}
+	if len(r.Limits) > 0 {
+		h.limits = make([]limited, len(r.Limits))
+		for i, l := range r.Limits {
+			h.limits[i].Limit = l
+		}
 	}
 	if err := h.extend(ctx, r.Amount); err != nil {
 		return nil, err
