@@ -178,8 +178,12 @@ type Above struct {
 	Limit *Limit // nil: it only counts
 }
 
-// AppendLimits appends the limits of the key and of those above it, and then others of the call, to list.
-func (c *Caller) AppendLimits(list, others []ledger.Limit) []ledger.Limit {
+// Limits are those of the key and of those above it, and then others of a call. They are not to be changed.
+func (c *Caller) Limits(others []ledger.Limit) []ledger.Limit {
+	if c.Limit == nil && len(c.Above) == 0 {
+		return others
+	}
+	list := make([]ledger.Limit, 0, 1+len(c.Above)+len(others))
 	if c.Limit != nil {
 		list = append(list, ledger.Limit{ID: c.Key, Amount: c.Limit.Amount, Reset: ledger.Reset(c.Limit.Reset)})
 	}

@@ -95,7 +95,7 @@ func New(d Deps, c Config) *Relay {
 		d.Wait = loop.Wait
 	}
 	return &Relay{Deps: d, cfg: c, retries: retryBudget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), caches: promptcache.NewMemory(), rates: promptcache.NewRates(), notes: newThinning(),
-		givenUp: limit.NewGate(d.Now(), maxGivingUp), running: running{calls: map[string]map[*endable]struct{}{}, stopped: map[string]time.Time{}}}
+		givenUp: limit.NewGate(d.Now(), maxGivingUp), running: running{calls: map[string]*place{}, stopped: map[string]time.Time{}}}
 }
 
 // Complete answers one request into sink. After an error before sink.Start was called the client has received nothing; one after it is
@@ -103,8 +103,8 @@ func New(d Deps, c Config) *Relay {
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	r.retries.active.Add(1)
 	defer r.retries.active.Add(-1)
-	ctx, leave := r.running.enter(ctx, c.Caller, r.Now)
-	defer leave()
+	ctx, entered := r.running.enter(ctx, c.Caller, r.Now)
+	defer r.running.leave(entered)
 	c.prefer()
 	x := runs.Get().(*run)
 	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)

@@ -121,8 +121,7 @@ func (x *run) reserve(ctx context.Context, need money.Nano) *fault.Error {
 	}
 	var err error
 	caller := x.call.Caller
-	var few [8]ledger.Limit
-	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limits: caller.AppendLimits(few[:0], x.call.Limits), Amount: need})
+	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limits: caller.Limits(x.call.Limits), Amount: need})
 	if err != nil {
 		x.hold = nil
 		return budget.Named(fault.From(err), x.budgets)

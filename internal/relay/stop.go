@@ -32,53 +32,75 @@ var errStopped = fault.New(fault.PermissionDenied, "relay.Stop", "The calls of t
 // running are the calls under way, by their keys and those above them.
 type running struct {
 	mu      sync.Mutex
-	calls   map[string]map[*endable]struct{}
+	calls   map[string]*place    // the last one that began, by key
 	stopped map[string]time.Time // when, of keys that were stopped lately
 	seen    map[string]int64     // KeyStop.N of what is done
 }
 
 // endable is a call that can be ended.
 type endable struct {
-	end  context.CancelCauseFunc
-	keys []string // with a capacity of its own
-	few  [4]string
+	end   context.CancelCauseFunc
+	first place // among the calls of its key
+	above []place
 }
 
-// enter notes that a call begins. Its context ends when a key of its caller is stopped; leave must be called at its end.
-func (r *running) enter(ctx context.Context, c *apikey.Caller, now func() time.Time) (_ context.Context, leave func()) {
-	x := &endable{}
-	x.keys = append(x.few[:0], c.Key)
-	for i := range c.Above {
-		x.keys = append(x.keys, c.Above[i].Key)
+// place is where a call is among those of a key.
+type place struct {
+	key           string
+	call          *endable
+	before, after *place // before began later
+}
+
+// enter notes that a call begins. Its context ends when a key of its caller is stopped; leave is to be called with what it returns, at the end.
+func (r *running) enter(ctx context.Context, c *apikey.Caller, now func() time.Time) (context.Context, *endable) {
+	x := &endable{first: place{key: c.Key}}
+	if len(c.Above) > 0 {
+		x.above = make([]place, len(c.Above))
 	}
 	ctx, x.end = context.WithCancelCause(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, key := range x.keys {
-		if at, ok := r.stopped[key]; ok && now().Sub(at) < stoppedFor {
-			x.end(errStopped)
-		}
-		of := r.calls[key]
-		if of == nil {
-			of = map[*endable]struct{}{}
-			r.calls[key] = of
-		}
-		of[x] = struct{}{}
+	r.add(x, &x.first, now)
+	for i := range x.above {
+		x.above[i].key = c.Above[i].Key
+		r.add(x, &x.above[i], now)
 	}
-	return ctx, func() { r.leave(x) }
+	return ctx, x
+}
+
+func (r *running) add(x *endable, p *place, now func() time.Time) {
+	if at, ok := r.stopped[p.key]; ok && now().Sub(at) < stoppedFor {
+		x.end(errStopped)
+	}
+	p.call, p.after = x, r.calls[p.key]
+	if p.after != nil {
+		p.after.before = p
+	}
+	r.calls[p.key] = p
 }
 
 func (r *running) leave(x *endable) {
 	r.mu.Lock()
-	for _, key := range x.keys {
-		of := r.calls[key]
-		delete(of, x)
-		if len(of) == 0 {
-			delete(r.calls, key)
-		}
+	r.remove(&x.first)
+	for i := range x.above {
+		r.remove(&x.above[i])
 	}
 	r.mu.Unlock()
 	x.end(nil)
+}
+
+func (r *running) remove(p *place) {
+	if p.after != nil {
+		p.after.before = p.before
+	}
+	switch {
+	case p.before != nil:
+		p.before.after = p.after
+	case p.after != nil:
+		r.calls[p.key] = p.after
+	default:
+		delete(r.calls, p.key)
+	}
 }
 
 // stop ends the calls of a key and of all keys that come from it.
@@ -91,8 +113,8 @@ func (r *running) stop(key string, now time.Time) {
 		}
 	}
 	r.stopped[key] = now
-	for x := range r.calls[key] {
-		x.end(errStopped)
+	for p := r.calls[key]; p != nil; p = p.after {
+		p.call.end(errStopped)
 	}
 }
 

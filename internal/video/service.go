@@ -245,7 +245,7 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	}
 	j := s.newJob(c, &r, &plan)
 	j.Hold, j.Call.Hold = need, need
-	hold, err := s.Holds.Hold(ctx, ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Limits: c.Caller.AppendLimits(nil, slices.Concat(c.Limits, budget.Limits(bound, c.Session))), Amount: need})
+	hold, err := s.Holds.Hold(ctx, ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Limits: c.Caller.Limits(slices.Concat(c.Limits, budget.Limits(bound, c.Session))), Amount: need})
 	if err != nil {
 		return nil, budget.Named(fault.From(err), bound)
 	}
