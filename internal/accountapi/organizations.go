@@ -9,6 +9,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/organization"
+	"weir/internal/rawjson"
 )
 
 // Organization is an account in which several people act.
@@ -296,7 +297,7 @@ func organizations(d Deps) []operation.Operation {
 			return none, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "POST", Path: "/api/organizations/join/look", ID: "lookAtOrganizationInvitation", Access: operation.Visiting, Summary: "What a link invites to, without using it", Answer: "What it is to",
+			Method: "POST", Path: "/api/organizations/join/look", ID: "lookAtOrganizationInvitation", Access: operation.Visiting, Body: 16 << 10, Form: rawjson.Limits{Depth: 4, Keys: 20, Values: 20}, Summary: "What a link invites to, without using it", Answer: "What it is to",
 		}), func(ctx context.Context, c *operation.Call, in *JoinInput) (out operation.Data[JoinOffer], err error) {
 			if o.Organizations == nil {
 				_, err = o.in(ctx, c, "")
@@ -359,7 +360,7 @@ func (o orgs) members() []operation.Operation {
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "PATCH", Path: orgPath + "/members/{member}", ID: "changeOrganizationMember", Summary: "Change role and team of a member", Answer: "The member", Example: `{"role": "manager"}`,
+			Method: "PATCH", Path: orgPath + "/members/{member}", ID: "changeOrganizationMember", Fresh: true, Summary: "Change role and team of a member", Answer: "The member", Example: `{"role": "manager"}`,
 			Description: "Owners may change all, managers members alone. One owner stays. Who becomes billing has no keys any more.",
 		}), func(ctx context.Context, c *operation.Call, in *MemberChange) (out operation.Data[OrganizationMember], err error) {
 			ms, err := o.leads(ctx, c, in.ID)
@@ -373,7 +374,7 @@ func (o orgs) members() []operation.Operation {
 			return show(ctx, c, &m)
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "DELETE", Path: orgPath + "/members/{member}", ID: "removeOrganizationMember", Summary: "End a membership, also the own one: the keys of the member stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
+			Method: "DELETE", Path: orgPath + "/members/{member}", ID: "removeOrganizationMember", Fresh: true, Summary: "End a membership, also the own one: the keys of the member stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
 			Description: "Their sessions act in the organization no more. What they have charged stays in its books, and their own account is not touched.",
 		}), func(ctx context.Context, c *operation.Call, in *memberID) (out operation.Data[EndedKeys], err error) {
 			ms, err := o.in(ctx, c, in.ID)
@@ -442,7 +443,7 @@ func (o orgs) teams() []operation.Operation {
 			return none, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "DELETE", Path: orgPath + "/teams/{team}", ID: "deleteTeam", Status: 204, Summary: "Delete a team, whose members and services stay without one", Answer: "It is deleted",
+			Method: "DELETE", Path: orgPath + "/teams/{team}", ID: "deleteTeam", Fresh: true, Status: 204, Summary: "Delete a team, whose members and services stay without one", Answer: "It is deleted",
 		}), func(ctx context.Context, c *operation.Call, in *teamID) (none operation.None, err error) {
 			ms, err := o.leads(ctx, c, in.ID)
 			if err == nil {
@@ -505,7 +506,7 @@ func (o orgs) services() []operation.Operation {
 			return show(ctx, &s)
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "DELETE", Path: orgPath + "/services/{service}", ID: "endService", Summary: "End a service: its keys stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
+			Method: "DELETE", Path: orgPath + "/services/{service}", ID: "endService", Fresh: true, Summary: "End a service: its keys stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
 		}), func(ctx context.Context, c *operation.Call, in *serviceID) (out operation.Data[EndedKeys], err error) {
 			ms, err := o.leads(ctx, c, in.ID)
 			if err != nil {
@@ -540,7 +541,7 @@ func (o orgs) invitations() []operation.Operation {
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "POST", Path: orgPath + "/invitations", ID: "createOrganizationInvitation", Status: 201, Answer: "The invitation", Example: `{"role": "member", "places": 5, "note": "for interns"}`,
+			Method: "POST", Path: orgPath + "/invitations", ID: "createOrganizationInvitation", Fresh: true, Status: 201, Answer: "The invitation", Example: `{"role": "member", "places": 5, "note": "for interns"}`,
 			Summary: "Make a link with which people become members; it is only in this response, and in a mail if there is an address", Description: "Managers invite members, owners all. It works only as long as who made it may still invite.",
 		}), func(ctx context.Context, c *operation.Call, in *OrganizationInvitationInput) (out operation.Data[OrganizationInvitation], err error) {
 			ms, err := o.leads(ctx, c, in.ID)
@@ -558,7 +559,7 @@ func (o orgs) invitations() []operation.Operation {
 			return made(c, link, &i), nil
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "POST", Path: orgPath + "/invitations/{invitation}/again", ID: "renewOrganizationInvitation", Summary: "Give an invitation another link, and send it again if there is an address; the former link ends", Answer: "The invitation",
+			Method: "POST", Path: orgPath + "/invitations/{invitation}/again", ID: "renewOrganizationInvitation", Fresh: true, Summary: "Give an invitation another link, and send it again if there is an address; the former link ends", Answer: "The invitation",
 		}), func(ctx context.Context, c *operation.Call, in *orgInvitationID) (out operation.Data[OrganizationInvitation], err error) {
 			ms, err := o.leads(ctx, c, in.ID)
 			if err != nil {
