@@ -87,6 +87,18 @@ export const getPreferences = /* @__PURE__ */ query('getPreferences', '/api/acco
 export const listSessions = /* @__PURE__ */ query('listSessions', '/api/auth/sessions')
 export const listIdentities = /* @__PURE__ */ query('listIdentities', '/api/auth/identities')
 export const listPasskeys = /* @__PURE__ */ query('listPasskeys', '/api/auth/passkeys')
+export const listOrganizations = /* @__PURE__ */ query('listOrganizations', '/api/organizations')
+export const getOrganization = /* @__PURE__ */ query('getOrganization', '/api/organizations/{id}')
+export const listOrganizationMembers = /* @__PURE__ */ query(
+  'listOrganizationMembers',
+  '/api/organizations/{id}/members',
+)
+export const listTeams = /* @__PURE__ */ query('listTeams', '/api/organizations/{id}/teams')
+export const listServices = /* @__PURE__ */ query('listServices', '/api/organizations/{id}/services')
+export const listOrganizationInvitations = /* @__PURE__ */ query(
+  'listOrganizationInvitations',
+  '/api/organizations/{id}/invitations',
+)
 export const getLedger = /* @__PURE__ */ query('getLedger', '/api/ledger')
 export const getLedgerDay = /* @__PURE__ */ query('getLedgerDay', '/api/ledger/day/{date}')
 export const getUsage = /* @__PURE__ */ query('getUsage', '/api/usage')

@@ -2813,6 +2813,248 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/organizations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The organizations of which one is a member */
+        get: operations["listOrganizations"];
+        put?: never;
+        /**
+         * Make an organization, with a wallet of its own; who makes it is its owner
+         * @description A person may have made ten that are open. Requests under /api name it in the query, account=org_..., to act in it.
+         */
+        post: operations["createOrganization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One organization */
+        get: operations["getOrganization"];
+        put?: never;
+        post?: never;
+        /** Close an organization: its keys stop, its members leave. Charges, invoices and the money in its wallet stay. 409 while a job or a payment is under way; for owners. A session needs a recent sign-in */
+        delete: operations["closeOrganization"];
+        options?: never;
+        head?: never;
+        /** Change the name of an organization, or whose calls and keys its managers see; for owners */
+        patch: operations["changeOrganization"];
+        trace?: never;
+    };
+    "/api/organizations/join/look": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a link invites to, without using it */
+        post: operations["lookAtOrganizationInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/join": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Become a member with the link of an invitation */
+        post: operations["joinOrganization"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/members": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The members of an organization */
+        get: operations["listOrganizationMembers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/members/{member}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * End a membership, also the own one: the keys of the member stop on all nodes within 5 seconds
+         * @description Their sessions act in the organization no more. What they have charged stays in its books, and their own account is not touched.
+         */
+        delete: operations["removeOrganizationMember"];
+        options?: never;
+        head?: never;
+        /**
+         * Change role and team of a member
+         * @description Owners may change all, managers members alone. One owner stays. Who becomes billing has no keys any more.
+         */
+        patch: operations["changeOrganizationMember"];
+        trace?: never;
+    };
+    "/api/organizations/{id}/teams": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The teams of an organization */
+        get: operations["listTeams"];
+        put?: never;
+        /** Make a team */
+        post: operations["createTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/teams/{team}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete a team, whose members and services stay without one */
+        delete: operations["deleteTeam"];
+        options?: never;
+        head?: never;
+        /** Rename a team */
+        patch: operations["renameTeam"];
+        trace?: never;
+    };
+    "/api/organizations/{id}/services": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The services of an organization: programs that work for it, and not for one of its people */
+        get: operations["listServices"];
+        put?: never;
+        /** Make a service; its keys are made with POST /api/keys, with service and account */
+        post: operations["createService"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/services/{service}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a service: its keys stop on all nodes within 5 seconds */
+        delete: operations["endService"];
+        options?: never;
+        head?: never;
+        /** Change name and team of a service */
+        patch: operations["changeService"];
+        trace?: never;
+    };
+    "/api/organizations/{id}/invitations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The invitations to an organization that work; for owners and managers */
+        get: operations["listOrganizationInvitations"];
+        put?: never;
+        /**
+         * Make a link with which people become members; it is only in this response, and in a mail if there is an address
+         * @description Managers invite members, owners all. It works only as long as who made it may still invite.
+         */
+        post: operations["createOrganizationInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/invitations/{invitation}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an invitation another link, and send it again if there is an address; the former link ends */
+        post: operations["renewOrganizationInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/invitations/{invitation}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Withdraw an invitation */
+        delete: operations["deleteOrganizationInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/auth/sign-in": {
         parameters: {
             query?: never;
@@ -7960,6 +8202,8 @@ export interface components {
             id: string;
             label: string;
             name: string;
+            /** @description In an organization, id of the person or service for whom it works */
+            member: string | null;
             management: boolean;
             /** @description The key of the browser's calls */
             web: boolean;
@@ -8014,6 +8258,8 @@ export interface components {
             name: string;
             /** @description A management key, which manages and calls no models; made only with a session */
             management?: boolean;
+            /** @description In an organization, id of the service for which it works; without it, it works for who makes it */
+            service?: string;
             limit?: components["schemas"]["LimitInput"];
             limit_reset?: components["schemas"]["LimitReset"];
             rate_limits?: components["schemas"]["KeyRatesInput"] | null;
@@ -9728,6 +9974,10 @@ export interface components {
         Ended: {
             ended: number;
         };
+        /** @description How many keys have stopped. */
+        EndedKeys: {
+            keys: number;
+        };
         /** @description What an endpoint did, of all nodes. */
         EndpointActivity: {
             /**
@@ -10499,6 +10749,27 @@ export interface components {
             next: string | null;
             counts: components["schemas"]["JobCount"][];
         };
+        /** @description The text of an invitation's link. */
+        JoinInput: {
+            /** @description What follows # in the link */
+            token: string;
+        };
+        /** @description What an invitation is to. */
+        JoinOffer: {
+            /** @description Its name */
+            organization: string;
+            /** @description Whom it is for; null: anybody with the link */
+            email: string | null;
+            /** @enum {string} */
+            role: "owner" | "manager" | "member" | "billing";
+            /** Format: date-time */
+            expires_at: string;
+        };
+        /** @description An organization of which somebody has become a member. */
+        Joined: {
+            id: string;
+            name: string;
+        };
         /** @description The address that an account has again. */
         KeptEmail: {
             email: string;
@@ -10850,6 +11121,13 @@ export interface components {
             /** @enum {string} */
             theme: "light" | "dark" | "system";
         };
+        /** @description What is to be different of a member. What is left out stays. */
+        MemberChange: {
+            /** @enum {string|null} */
+            role?: "owner" | "manager" | "member" | "billing" | null;
+            /** @description Id; null: none */
+            team?: string | null;
+        };
         /** @description An account with something to act, and no act of a month. */
         MissingAct: {
             user: string;
@@ -10988,6 +11266,8 @@ export interface components {
             name: string;
             /** @description A management key, which manages and calls no models; made only with a session */
             management?: boolean;
+            /** @description In an organization, id of the service for which it works; without it, it works for who makes it */
+            service?: string;
             limit?: components["schemas"]["LimitInput"];
             limit_reset?: components["schemas"]["LimitReset"];
             rate_limits?: components["schemas"]["KeyRatesInput"] | null;
@@ -11316,6 +11596,101 @@ export interface components {
             /** Format: double */
             calls_per_hour: number;
         };
+        /** @description An account in which several people act. */
+        Organization: {
+            id: string;
+            name: string;
+            /**
+             * @description Of who asks
+             * @enum {string}
+             */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Likewise, its id */
+            team: string | null;
+            /**
+             * @description Whose calls and keys managers see
+             * @enum {string}
+             */
+            managers_see: "team" | "all";
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description What is to be different. What is left out stays. */
+        OrganizationChange: {
+            name?: string | null;
+            /** @enum {string|null} */
+            managers_see?: "team" | "all" | null;
+        };
+        /** @description A new organization. */
+        OrganizationInput: {
+            name: string;
+        };
+        /** @description Lets people become members. */
+        OrganizationInvitation: {
+            id: string;
+            /** @description Whom it is for; null: anybody with the link */
+            email: string | null;
+            /** @enum {string} */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Its id */
+            team: string | null;
+            note: string;
+            /** @description How many people may use it */
+            places: number;
+            /** @description Of them */
+            taken: number;
+            /** @description Id of the person who made it */
+            maker: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When a mail went, the last time
+             */
+            sent_at: string | null;
+            /**
+             * Format: date-time
+             * @description When its link was first opened
+             */
+            opened_at: string | null;
+            /** Format: date-time */
+            expires_at: string;
+            /** @description Only in the answer that made it, or made it again */
+            url?: string;
+        };
+        /** @description Whom an invitation is for. */
+        OrganizationInvitationInput: {
+            /** @description Whom it is for; without it, anybody with the link */
+            email?: string | null;
+            /** @enum {string} */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Its id */
+            team?: string | null;
+            note?: string | null;
+            /** @default 1 */
+            places: number | null;
+            /**
+             * @description For which it works
+             * @default 7
+             */
+            days: number | null;
+        };
+        /** @description A person in an organization. */
+        OrganizationMember: {
+            /** @description Of the person */
+            id: string;
+            name: string;
+            email: string | null;
+            /** @enum {string} */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Its id */
+            team: string | null;
+            /** @description How many work */
+            keys: number;
+            you: boolean;
+            /** Format: date-time */
+            joined_at: string;
+        };
         /** @description An account at a glance. */
         Overview: {
             /** Format: date-time */
@@ -11637,14 +12012,20 @@ export interface components {
             /** Format: date-time */
             created_at: string;
         };
-        /** @description An account of a person. */
+        /** @description An account in which a person acts: their own, or that of an organization. */
         PersonAccount: {
+            /** @description As account in the query of requests names it */
             id: string;
             name: string;
             /** @enum {string} */
-            kind: "person";
+            kind: "person" | "organization";
             /** @enum {string} */
-            role: "owner";
+            role: "owner" | "manager" | "member" | "billing";
+            team: string | null;
+            /** @description What can be spent; null where the role does not show it */
+            available: components["schemas"]["Decimal"] | null;
+            /** @description Calls and keys of all members are seen */
+            whole: boolean;
         };
         /** @description What routing considered, as it was shown at the time of the call. */
         Plan: {
@@ -12887,6 +13268,29 @@ export interface components {
         Sent: {
             sent: boolean;
         };
+        /** @description A program that works for an organization, and not for one of its people. */
+        Service: {
+            id: string;
+            name: string;
+            /** @description Its id */
+            team: string | null;
+            /** @description How many work */
+            keys: number;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description What is to be different of a service. What is left out stays. */
+        ServiceChange: {
+            name?: string | null;
+            /** @description Id; null: none */
+            team?: string | null;
+        };
+        /** @description A new service. Its keys are made with POST /api/keys. */
+        ServiceInput: {
+            name: string;
+            /** @description Its id */
+            team?: string | null;
+        };
         /** @description A browser in which a person is signed in. */
         Session: {
             id: string;
@@ -13219,6 +13623,22 @@ export interface components {
             /** @description Of the draft; without it, there is none */
             version?: number;
         };
+        /** @description Some members and services of an organization. */
+        Team: {
+            id: string;
+            name: string;
+            members: number;
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description Renames a team. */
+        TeamChange: {
+            name: string;
+        };
+        /** @description A new team. */
+        TeamInput: {
+            name: string;
+        };
         /** @description By which clock the days of an account are counted: in usage, limits of keys, statements and acts. */
         Timezone: {
             /** @description Of the IANA database; UTC unless another was chosen */
@@ -13481,6 +13901,8 @@ export interface components {
             id: string;
             label: string;
             name: string;
+            /** @description In an organization, id of the person or service for whom it works */
+            member: string | null;
             management: boolean;
             /** @description The key of the browser's calls */
             web: boolean;
@@ -13788,6 +14210,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+        Account: string;
         /** @description Must be 1 when a session is used: pages of other sites cannot send it */
         XWeir: string;
         /** @description strict: message.content in a reply is always an array of parts. Otherwise it is a string or null. */
@@ -17583,6 +18007,8 @@ export interface operations {
     getStatement: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Next of the page before */
                 before?: number;
                 /** @description Rows of the page; 50 without it */
@@ -17616,7 +18042,10 @@ export interface operations {
     };
     importFromOthers: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -17729,6 +18158,8 @@ export interface operations {
     listViews: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Of one page only */
                 page?: "activity" | "calls";
             };
@@ -17760,7 +18191,10 @@ export interface operations {
     };
     createView: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -17809,7 +18243,10 @@ export interface operations {
     };
     deleteView: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -17846,7 +18283,10 @@ export interface operations {
     };
     changeView: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -17896,7 +18336,10 @@ export interface operations {
     };
     redeemVoucher: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -17944,6 +18387,8 @@ export interface operations {
     listPayments: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Rows of the page; 20 without it */
                 limit?: number;
                 /** @description Next of the page before */
@@ -17977,7 +18422,10 @@ export interface operations {
     };
     createPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18024,7 +18472,10 @@ export interface operations {
     };
     changeAutoTopUp: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18072,7 +18523,10 @@ export interface operations {
     };
     endAutoTopUp: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18102,7 +18556,10 @@ export interface operations {
     };
     getPayment: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Of the payment */
@@ -18137,6 +18594,8 @@ export interface operations {
     listInvoices: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Rows of the page; 20 without it */
                 limit?: number;
                 /** @description Next of the page before */
@@ -18170,7 +18629,10 @@ export interface operations {
     };
     createInvoice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18217,7 +18679,10 @@ export interface operations {
     };
     saveBuyer: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18267,7 +18732,10 @@ export interface operations {
     };
     getInvoice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Of the invoice */
@@ -18301,7 +18769,10 @@ export interface operations {
     };
     cancelInvoice: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18338,7 +18809,10 @@ export interface operations {
     };
     getInvoiceDocument: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Of the invoice */
@@ -18371,6 +18845,8 @@ export interface operations {
     listActs: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Rows of the page; 20 without it */
                 limit?: number;
                 /** @description Next of the page before */
@@ -18404,7 +18880,10 @@ export interface operations {
     };
     createActs: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18451,7 +18930,10 @@ export interface operations {
     };
     getActDocument: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Of the act */
@@ -18712,7 +19194,10 @@ export interface operations {
     };
     getAccountData: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -18743,7 +19228,10 @@ export interface operations {
     };
     putAccountData: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18792,7 +19280,10 @@ export interface operations {
     };
     deleteResponses: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -18969,7 +19460,10 @@ export interface operations {
     };
     listPresets: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -18998,7 +19492,10 @@ export interface operations {
     };
     createPreset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19055,7 +19552,10 @@ export interface operations {
     };
     getPreset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /**
@@ -19097,6 +19597,8 @@ export interface operations {
                 version?: number;
                 /** @description Only if it is not there yet */
                 new?: boolean;
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
             };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
@@ -19157,6 +19659,8 @@ export interface operations {
             query?: {
                 /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
                 version?: number;
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
             };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
@@ -19198,7 +19702,10 @@ export interface operations {
     };
     listPresetVersions: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /**
@@ -19233,7 +19740,10 @@ export interface operations {
     };
     getPresetVersion: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /**
@@ -19272,7 +19782,10 @@ export interface operations {
     };
     restorePreset: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19325,7 +19838,10 @@ export interface operations {
     };
     getTimezone: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19356,7 +19872,10 @@ export interface operations {
     };
     putTimezone: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19403,7 +19922,10 @@ export interface operations {
     };
     listProviderKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19432,7 +19954,10 @@ export interface operations {
     };
     createProviderKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19481,7 +20006,10 @@ export interface operations {
     };
     deleteProviderKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19521,7 +20049,10 @@ export interface operations {
     };
     changeProviderKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19574,7 +20105,10 @@ export interface operations {
     };
     testProviderKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19678,7 +20212,10 @@ export interface operations {
     };
     getNotifications: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19709,7 +20246,10 @@ export interface operations {
     };
     putNotifications: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19762,7 +20302,10 @@ export interface operations {
     };
     testNotifications: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19796,7 +20339,10 @@ export interface operations {
     };
     getWebhookSecret: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -19825,7 +20371,10 @@ export interface operations {
     };
     rotateWebhookSecret: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -19971,6 +20520,8 @@ export interface operations {
     listJobs: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 state?: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
                 /** @description Rows of the page; 20 without it */
                 limit?: number;
@@ -20005,7 +20556,10 @@ export interface operations {
     };
     getJob: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Of the job */
@@ -20039,7 +20593,10 @@ export interface operations {
     };
     listAccountKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -20068,7 +20625,10 @@ export interface operations {
     };
     createAccountKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20123,7 +20683,10 @@ export interface operations {
     };
     getAccountKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
@@ -20157,7 +20720,10 @@ export interface operations {
     };
     deleteAccountKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20195,7 +20761,10 @@ export interface operations {
     };
     changeAccountKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20246,7 +20815,10 @@ export interface operations {
     };
     resetKeySpending: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20296,7 +20868,10 @@ export interface operations {
     };
     rotateAccountKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20820,7 +21395,10 @@ export interface operations {
     };
     explainPreferences: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -20879,7 +21457,10 @@ export interface operations {
     };
     getPreferences: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -20910,7 +21491,10 @@ export interface operations {
     };
     putPreferences: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21879,6 +22463,912 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listOrganizations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The organizations, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Organization"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createOrganization: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Strelka R&D"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrganizationInput"];
+            };
+        };
+        responses: {
+            /** @description The organization */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Organization"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getOrganization: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The organization */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Organization"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    closeOrganization: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is closed */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeOrganization: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "managers_see": "all"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrganizationChange"];
+            };
+        };
+        responses: {
+            /** @description The organization */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Organization"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    lookAtOrganizationInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinInput"];
+            };
+        };
+        responses: {
+            /** @description What it is to */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["JoinOffer"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    joinOrganization: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JoinInput"];
+            };
+        };
+        responses: {
+            /** @description The organization */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Joined"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listOrganizationMembers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationMember"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    removeOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id of the person */
+                member: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many keys have stopped */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EndedKeys"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeOrganizationMember: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id of the person */
+                member: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "role": "manager"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MemberChange"];
+            };
+        };
+        responses: {
+            /** @description The member */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationMember"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listTeams: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Search"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TeamInput"];
+            };
+        };
+        responses: {
+            /** @description The team */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Team"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is deleted */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    renameTeam: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                team: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Search and ranking"
+                 *     }
+                 */
+                "application/json": components["schemas"]["TeamChange"];
+            };
+        };
+        responses: {
+            /** @description It is renamed */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listServices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Service"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Nightly reports"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServiceInput"];
+            };
+        };
+        responses: {
+            /** @description The service */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Service"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    endService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                service: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How many keys have stopped */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["EndedKeys"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    changeService: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                service: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "Weekly reports"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ServiceChange"];
+            };
+        };
+        responses: {
+            /** @description The service */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Service"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    listOrganizationInvitations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitations, the newest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationInvitation"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    createOrganizationInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "note": "for interns",
+                 *       "places": 5,
+                 *       "role": "member"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrganizationInvitationInput"];
+            };
+        };
+        responses: {
+            /** @description The invitation */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationInvitation"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    renewOrganizationInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                invitation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The invitation */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationInvitation"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    deleteOrganizationInvitation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+                /** @description Id */
+                invitation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not work any more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     signIn: {
         parameters: {
             query?: never;
@@ -22489,6 +23979,8 @@ export interface operations {
     getLedger: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description The first day, YYYY-MM-DD; without it the first of this month */
                 from?: string;
                 /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
@@ -22525,6 +24017,8 @@ export interface operations {
     getLedgerDay: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Next of the page before */
                 cursor?: string;
                 /** @description Calls of the page; 50 without it */
@@ -22567,6 +24061,8 @@ export interface operations {
     getLedgerFile: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description The first day, YYYY-MM-DD; without it the first of this month */
                 from?: string;
                 /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
@@ -22601,6 +24097,8 @@ export interface operations {
     getLedgerDocument: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description The first day, YYYY-MM-DD; without it the first of this month */
                 from?: string;
                 /** @description The last day, YYYY-MM-DD, less than 366 days later; without it today */
@@ -22637,6 +24135,8 @@ export interface operations {
     getUsage: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
@@ -22703,6 +24203,8 @@ export interface operations {
     getUsageFile: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
@@ -22761,6 +24263,8 @@ export interface operations {
     listCalls: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
@@ -22823,6 +24327,8 @@ export interface operations {
     getCallsFile: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
@@ -22879,6 +24385,8 @@ export interface operations {
     getCallHistogram: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
                 from?: string;
                 /** @description A day of the account, which is included, or a time, which is not; without it now */
@@ -22934,7 +24442,10 @@ export interface operations {
     };
     listHiddenModels: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -22963,7 +24474,10 @@ export interface operations {
     };
     getOverview: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -22994,7 +24508,10 @@ export interface operations {
     };
     getCall: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Generation id */
@@ -23028,7 +24545,10 @@ export interface operations {
     };
     getCallText: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description Generation id */
@@ -23063,6 +24583,8 @@ export interface operations {
     followEvents: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /**
                  * @description Some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas; needed
                  * @example calls,money
