@@ -85,7 +85,7 @@ const mostAgents = 200
 func trees(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/v1/keys/child", ID: "createChildKey", Access: operation.Inference, Status: 201, Tag: "agents",
+			Method: "POST", Path: "/v1/keys/child", ID: "createChildKey", Access: operation.Inference, Fresh: true, Status: 201, Tag: "agents",
 			Summary: "Make a key within the one that asks, for an agent; its text is only in this response", Answer: "The new key",
 			Description: "What the new key spends counts in the key that asks and in all above it. Its amount is a ceiling and reserves nothing: what it does not spend, the others may. It ends with the key that asks.",
 			Example:     `{"name": "planner", "amount": "5", "models": ["sim/*"], "tools": ["read_file", "edit_file"], "depth": 1}`,

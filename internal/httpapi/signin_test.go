@@ -243,6 +243,7 @@ var staleMay = map[string]string{
 	"POST /api/views":                                                 "filters of a page",
 	"PATCH /api/views/{id}":                                           "filters of a page",
 	"DELETE /api/views/{id}":                                          "filters of a page",
+	"POST /v1/keys/child/{hash}/stop":                                 "it only ends access",
 	"POST /api/agents/{hash}/stop":                                    "it only ends access",
 	"POST /api/provider-keys/{id}/test":                               "it changes nothing",
 	"POST /api/admin/ledger/check":                                    "it only reads",
