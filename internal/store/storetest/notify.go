@@ -392,7 +392,7 @@ func noticeBudgets(t *testing.T, s *store.Store) {
 	spend(85*money.Ruble, 99*money.Ruble)
 	w.want()
 	spend(99*money.Ruble+1, 150*money.Ruble)
-	w.want("anna@example.org: budget_reached budget_alarm")
+	w.want("anna@example.org: budget_alarm budget_reached")
 	spend(100*money.Ruble, 200*money.Ruble)
 	w.want()
 }
