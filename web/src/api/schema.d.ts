@@ -19593,12 +19593,12 @@ export interface operations {
     savePreset: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
                 version?: number;
                 /** @description Only if it is not there yet */
                 new?: boolean;
-                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
-                account?: components["parameters"]["Account"];
             };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
@@ -19657,10 +19657,10 @@ export interface operations {
     deletePreset: {
         parameters: {
             query?: {
-                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
-                version?: number;
                 /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
                 account?: components["parameters"]["Account"];
+                /** @description Only if it has this version: somebody else's change meanwhile is answered with 409 */
+                version?: number;
             };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
