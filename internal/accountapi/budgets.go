@@ -166,7 +166,7 @@ func (in *BudgetForm) check() error {
 func budgets(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/budgets", ID: "listBudgets", Access: operation.Management, Tag: "budgets",
+			Method: "GET", Path: "/api/budgets", ID: "listBudgets", Org: operation.Watchers, Access: operation.Management, Tag: "budgets",
 			Summary: "The budgets of the account and how they stand, the widest first", Answer: "All budgets; there are at most 500",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l BudgetList, err error) {
 			balance, err := d.Books.Balance(ctx, c.Wallet)
@@ -182,7 +182,7 @@ func budgets(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/budgets", ID: "createBudget", Access: operation.Management, Fresh: true, Status: 201, Tag: "budgets",
+			Method: "POST", Path: "/api/budgets", ID: "createBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Status: 201, Tag: "budgets",
 			Summary: "Make a budget", Answer: "The new budget",
 			Description: "A call must fit into every budget that binds it, and into the wallet: the strictest wins. Without hard: false, calls that do not fit are refused with 402. What the scope has spent in this period before the budget was made does not count.",
 			Example:     `{"scope": {"kind": "tag", "id": "project=atlas"}, "period": "month", "amount": "100000", "hard": true, "alarms": [80, 100], "rules": {"models": ["sim/*"]}}`,
@@ -208,7 +208,7 @@ func budgets(d Deps) []operation.Operation {
 			return budgetAnswer(ctx, d, c, b)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/budgets/{id}", ID: "getBudget", Access: operation.Management, Tag: "budgets", Summary: "One budget and how it stands", Answer: "The budget",
+			Method: "GET", Path: "/api/budgets/{id}", ID: "getBudget", Org: operation.Watchers, Access: operation.Management, Tag: "budgets", Summary: "One budget and how it stands", Answer: "The budget",
 		}, func(ctx context.Context, c *operation.Call, in *budgetID) (out operation.Data[Budget], err error) {
 			b, err := d.Budgets.ByID(ctx, c.User, in.ID)
 			if err != nil {
@@ -217,7 +217,7 @@ func budgets(d Deps) []operation.Operation {
 			return budgetAnswer(ctx, d, c, b)
 		}),
 		operation.Of(operation.Operation{
-			Method: "PATCH", Path: "/api/budgets/{id}", ID: "changeBudget", Access: operation.Management, Fresh: true, Tag: "budgets",
+			Method: "PATCH", Path: "/api/budgets/{id}", ID: "changeBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
 			Summary: "Raise or lower a budget, or change its alarms and rules", Answer: "The budget as it is now",
 			Description: "Its scope and period stay. It holds for calls that begin from now on, and for what running ones add to their holds.",
 			Example:     `{"amount": "120000", "alarms": [50, 90]}`,
@@ -232,13 +232,13 @@ func budgets(d Deps) []operation.Operation {
 			return budgetAnswer(ctx, d, c, b)
 		}),
 		operation.Of(operation.Operation{
-			Method: "DELETE", Path: "/api/budgets/{id}", ID: "deleteBudget", Access: operation.Management, Fresh: true, Tag: "budgets",
+			Method: "DELETE", Path: "/api/budgets/{id}", ID: "deleteBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
 			Summary: "Delete a budget", Answer: "It is deleted, and binds no call any more",
 		}, func(ctx context.Context, c *operation.Call, in *budgetID) (operation.Deleted, error) {
 			return operation.Deleted{}, d.Budgets.Delete(ctx, c.User, in.ID, c.Actor)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/spendable", ID: "getSpendable", Access: operation.Management, Tag: "budgets",
+			Method: "GET", Path: "/api/spendable", ID: "getSpendable", Org: operation.Watchers, Access: operation.Management, Tag: "budgets",
 			Summary: "What a call may still cost", Answer: "What is left in each budget that binds the call, the strictest first",
 			Description: "The call is described by its key, team, member, session and tags: what is left out, it does not have.",
 		}, func(ctx context.Context, c *operation.Call, in *whatCall) (operation.Data[Spendable], error) {

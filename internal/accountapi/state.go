@@ -185,7 +185,7 @@ func contentFrom(f resource.Fields, c *catalog.Snapshot) (string, error) {
 
 func stateOperations(d Deps) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: presetStatePath, ID: "listPresetState", Access: operation.Management, Tag: "presets",
+		Method: "GET", Path: presetStatePath, ID: "listPresetState", Org: operation.Leaders, Access: operation.Management, Tag: "presets",
 		Summary: "List the presets of the account as they are kept as files", Answer: "The presets by name, with what they say as fields",
 		Description: "This is what `weir state` keeps as files. `PUT /api/presets/{name}` takes them with their nested names.",
 	}, func(ctx context.Context, c *operation.Call, in *struct {

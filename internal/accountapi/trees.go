@@ -85,7 +85,7 @@ const mostAgents = 200
 func trees(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/v1/keys/child", ID: "createChildKey", Access: operation.Inference, Fresh: true, Status: 201, Tag: "agents",
+			Method: "POST", Path: "/v1/keys/child", ID: "createChildKey", Org: operation.Workers, Access: operation.Inference, Fresh: true, Status: 201, Tag: "agents",
 			Summary: "Make a key within the one that asks, for an agent; its text is only in this response", Answer: "The new key",
 			Description: "What the new key spends counts in the key that asks and in all above it. Its amount is a ceiling and reserves nothing: what it does not spend, the others may. It ends with the key that asks.",
 			Example:     `{"name": "planner", "amount": "5", "models": ["sim/*"], "tools": ["read_file", "edit_file"], "depth": 1}`,
@@ -105,7 +105,7 @@ func trees(d Deps) []operation.Operation {
 			return NewChildKey{Data: agentOf(&apikey.Branch{Key: k}, 0, c.At, false), Key: text}, nil
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/v1/keys/child", ID: "listChildKeys", Access: operation.Inference, Tag: "agents",
+			Method: "GET", Path: "/v1/keys/child", ID: "listChildKeys", Org: operation.Workers, Access: operation.Inference, Tag: "agents",
 			Summary: "The keys that the key which asks has made, the newest first", Answer: "The keys, ended ones included",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AgentList, err error) {
 			l.Most = mostAgents
@@ -117,7 +117,7 @@ func trees(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/v1/keys/child/{hash}/stop", ID: "stopChildKey", Access: operation.Inference, Tag: "agents",
+			Method: "POST", Path: "/v1/keys/child/{hash}/stop", ID: "stopChildKey", Org: operation.Workers, Access: operation.Inference, Tag: "agents",
 			Summary: "Stop a key that comes from the one that asks, with all that come from it", Answer: "They work no more",
 			Description: "Its calls that run are cut off, and what they have answered is charged. The keys do not come back.",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[StoppedTree], err error) {
@@ -131,7 +131,7 @@ func trees(d Deps) []operation.Operation {
 			return stopTree(ctx, d, c, &f.Key)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/agents", ID: "listAgents", Access: operation.Management, Tag: "agents",
+			Method: "GET", Path: "/api/agents", ID: "listAgents", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
 			Summary: "The trees of keys that keys of the account have made, the newest first", Answer: "The first key of each tree, ended ones included",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AgentList, err error) {
 			l.Most = mostAgents
@@ -143,7 +143,7 @@ func trees(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/agents/{hash}", ID: "getAgent", Access: operation.Management, Tag: "agents",
+			Method: "GET", Path: "/api/agents/{hash}", ID: "getAgent", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
 			Summary: "A tree of keys as a report", Answer: "The keys of the tree, each line of which adds up",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[AgentTree], err error) {
 			k, err := childByHash(ctx, d, c, in.Hash)
@@ -163,7 +163,7 @@ func trees(d Deps) []operation.Operation {
 			return out, nil
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/agents/{hash}/stop", ID: "stopAgent", Access: operation.Management, Tag: "agents",
+			Method: "POST", Path: "/api/agents/{hash}/stop", ID: "stopAgent", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
 			Summary: "Stop a key that another one made, with all that come from it", Answer: "They work no more",
 			Description: "Its calls that run are cut off, and what they have answered is charged. The keys do not come back.",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[StoppedTree], err error) {

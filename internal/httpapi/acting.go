@@ -77,8 +77,7 @@ func (x *request) webKey(p *auth.Person) (string, error) {
 	return x.api.People.WebKey(x.context(), p)
 }
 
-// mayAct refuses what a member may not do with the account of the organization in which they act. An API key does what a member does, whoever has
-// it.
+// mayAct refuses what a member may not do with the account of the organization in which they act. An API key does what a member does.
 func (x *request) mayAct(c *apikey.Caller) error {
 	const op = "httpapi.mayAct"
 	if c.Member == "" || x.route.free() {

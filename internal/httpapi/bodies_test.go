@@ -82,6 +82,7 @@ func TestAnnouncedBodiesTakeNothing(t *testing.T) {
 
 // readsNone are routes that need no body and read none.
 var readsNone = map[string]bool{
+	"/v1/keys/child/{hash}/stop": true, "/api/agents/{hash}/stop": true,
 	"/api/organizations/{id}/invitations/{invitation}/again": true,
 	"/v1/responses/{id}/cancel":                              true, "/v1/batches/{id}/cancel": true, "/v1/messages/batches/{id}/cancel": true, "/api/account/webhook-secret": true, "/api/provider-keys/{id}/test": true,
 	"/api/notifications/test": true, "/api/unsubscribe/{token}": true, "/api/admin/ledger/check": true, "/api/admin/ledger/aside/{id}/post": true, "/api/admin/users/{id}/block": true,

@@ -161,13 +161,18 @@ func TestPresetsOfOthers(t *testing.T) {
 	}
 	same(http.MethodPost, "/v1beta/models/@preset/NAME:generateContent", map[string]any{}, other.Account)
 	same(http.MethodGet, "/api/presets/NAME", nil, other.Pages)
-	same(http.MethodPut, "/api/presets/NAME", map[string]any{"model": "test/next"}, other.Pages)
 	same(http.MethodDelete, "/api/presets/NAME", nil, other.Pages)
 	same(http.MethodGet, "/api/presets/NAME/versions", nil, other.Pages)
 	same(http.MethodGet, "/api/presets/NAME/versions/1", nil, other.Pages)
 	same(http.MethodPost, "/api/presets/NAME/restore", map[string]any{"version": 1}, other.Pages)
 	if list := elements(other.Page(t, "/api/presets")["data"]); len(list) != 0 {
 		t.Errorf("the other account lists %v", list)
+	}
+	if got := other.Pages.Do(t, http.MethodPut, "/api/presets/mine", map[string]any{"model": "test/next"}); got.Status != http.StatusOK || bytes.Contains(got.Body, []byte("secret")) {
+		t.Errorf("a preset of the same name in another account: %d %s", got.Status, got.Body)
+	}
+	if got := o.Page(t, "/api/presets/mine"); !strings.Contains(fmt.Sprint(got["data"]), "A secret of the house.") {
+		t.Errorf("it changed the first: %v", got)
 	}
 	if got := o.Account.Do(t, http.MethodGet, "/api/presets", nil); got.Status != http.StatusForbidden {
 		t.Errorf("a key that calls models lists presets: %d", got.Status)

@@ -187,11 +187,8 @@ func (s *Accounts) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, 
 // insertKey adds a key of a user who is locked.
 func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
 	var have, all int
-	if err := t.Row(`SELECT COUNT(CASE WHEN member = $2 AND parent = '' THEN 1 END), COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User, k.Member).Scan(&have, &all); err != nil {
+	if err := t.Row(`SELECT COUNT(CASE WHEN member = $2 THEN 1 END), COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL AND parent = ''`, k.User, k.Member).Scan(&have, &all); err != nil {
 		return err
-	}
-	if all >= apikey.MostPerUser {
-		return fault.Newf(fault.Invalid, "store.InsertKey", "An account may have %d keys. Delete one that is not used.", apikey.MostPerUser)
 	}
 	if k.Member != "" {
 		if err := mayHaveKeys(t, k); err != nil {
@@ -200,6 +197,9 @@ func insertKey(t *sqldb.Tx, k *apikey.Key, maxPerUser int) error {
 	}
 	if have >= maxPerUser {
 		return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used, or ask the operator, who sets keys.max_per_user.", maxPerUser)
+	}
+	if all >= apikey.MostPerUser {
+		return fault.Newf(fault.Invalid, "store.InsertKey", "An account may have %d keys. Delete one that is not used.", apikey.MostPerUser)
 	}
 	if err := forgetKeys(t, k.User); err != nil {
 		return err

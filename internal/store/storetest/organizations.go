@@ -212,7 +212,7 @@ func orgSight(t *testing.T, s *store.Store) {
 	}
 }
 
-// Who deletes an account leaves all organizations; one that is closed has nobody.
+// Who deletes an account leaves all organizations; one that is closed has no members.
 func orgForget(t *testing.T, s *store.Store) {
 	u := mustPerson(t, s, apikey.NewID("")+"@example.org")
 	o := mustOrg(t, s, u.ID)
