@@ -205,7 +205,7 @@ func (s Scope) check() error {
 		}
 		return nil
 	}
-	prefix := ""
+	var prefix string
 	switch s.Kind {
 	case Organization:
 		if s.ID != "" {

@@ -102,7 +102,8 @@ func (k *keeper) preset(t *testing.T, name string) string {
 	t.Helper()
 	type said struct {
 		Data struct {
-			Description, Model, System_Prompt            string
+			Description, Model                           string
+			SystemPrompt                                 string `json:"system_prompt"`
 			Models, Parameters, Provider, Tools, Plugins any
 		}
 	}

@@ -327,7 +327,7 @@ func (r Reader) points(all *[]Point, of Attributes, metric []byte) error {
 				case 4:
 					p.Value = math.Float64frombits(number)
 				case 6:
-					p.Value = float64(int64(number)) //nolint:gosec // sfixed64
+					p.Value = float64(int64(number))
 				}
 				return nil
 			}); err != nil {
