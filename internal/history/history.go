@@ -221,7 +221,6 @@ func (m *Manager) Keep(r *Response) {
 			m.cfg.Report("responses could not be kept; it is tried again", err)
 		}
 	}
-	m.grew(r.Account, int64(r.Size()))
 }
 
 // expiry is when a response expires: at ExpiresAt where its account says so, and never later than the operator says.

@@ -290,7 +290,13 @@ func (m *Manager) write(ctx context.Context) error {
 	return m.waiting.write(ctx, func(list []*Response) error {
 		ctx, cancel := context.WithTimeout(context.Background(), m.cfg.StoreFor)
 		defer cancel()
-		return m.keepAll(ctx, list)
+		if err := m.keepAll(ctx, list); err != nil {
+			return err
+		}
+		for _, r := range list { // now, because a sweep that came earlier would not have seen them
+			m.grew(r.Account, int64(r.Size()))
+		}
+		return nil
 	})
 }
 

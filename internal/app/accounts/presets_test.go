@@ -171,7 +171,7 @@ func TestPresetsOfOthers(t *testing.T) {
 	if got := other.Pages.Do(t, http.MethodPut, "/api/presets/mine", map[string]any{"model": "test/next"}); got.Status != http.StatusOK || bytes.Contains(got.Body, []byte("secret")) {
 		t.Errorf("a preset of the same name in another account: %d %s", got.Status, got.Body)
 	}
-	if got := o.Page(t, "/api/presets/mine"); !strings.Contains(fmt.Sprint(got["data"]), "A secret of the house.") {
+	if got := o.Page(t, "/api/presets/mine"); got["system_prompt"] != "A secret of the house." {
 		t.Errorf("it changed the first: %v", got)
 	}
 	if got := o.Account.Do(t, http.MethodGet, "/api/presets", nil); got.Status != http.StatusForbidden {
