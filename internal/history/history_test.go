@@ -569,6 +569,7 @@ func TestGrowthIsSwept(t *testing.T) {
 					r.Output = make([]byte, c.output)
 					m.Keep(r)
 				}
+				time.Sleep(time.Second) // until they are written
 				synctest.Wait()
 				if s.swept != 1 {
 					t.Fatal("it was swept after a tenth of the bound")
@@ -576,6 +577,11 @@ func TestGrowthIsSwept(t *testing.T) {
 				r := final("resp_x", "")
 				r.Output = make([]byte, c.output)
 				m.Keep(r)
+				synctest.Wait()
+				if s.swept != 1 {
+					t.Error("a sweep came before what it is for was written")
+				}
+				time.Sleep(time.Second)
 				synctest.Wait()
 				if s.swept != 2 {
 					t.Error("it was not swept")
