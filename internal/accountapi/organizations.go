@@ -166,6 +166,8 @@ type JoinOffer struct {
 	Organization string    `json:"organization"` // its name
 	Email        *string   `json:"email"`        // whom it is for; null: anybody with the link
 	Role         string    `json:"role" enum:"owner,manager,member,billing"`
+	Team         *string   `json:"team"` // its name
+	By           string    `json:"by"`   // name of the person who invites
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
@@ -309,11 +311,25 @@ func organizations(d Deps) []operation.Operation {
 					return out, limited
 				}
 			}
-			if err == nil {
-				out.Data = JoinOffer{Organization: of.Name, Email: OrNull(i.Email), Role: string(i.Role), ExpiresAt: i.ExpiresAt}
+			if err != nil {
+				return out, err
+			}
+			teams, err := o.Organizations.Teams(ctx, of.ID)
+			if err != nil {
+				return out, err
+			}
+			by, err := o.People.Of(ctx, i.Maker)
+			if err != nil {
+				return out, err
+			}
+			out.Data = JoinOffer{Organization: of.Name, Email: OrNull(i.Email), Role: string(i.Role), By: by.Name, ExpiresAt: i.ExpiresAt}
+			for _, t := range teams {
+				if t.ID == i.Team {
+					out.Data.Team = &t.Name
+				}
 			}
 			c.NoStore()
-			return out, err
+			return out, nil
 		}),
 		operation.Of(org(operation.Operation{
 			Method: "POST", Path: "/api/organizations/join", ID: "joinOrganization", Summary: "Become a member with the link of an invitation", Answer: "The organization",

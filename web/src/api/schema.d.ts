@@ -10762,6 +10762,10 @@ export interface components {
             email: string | null;
             /** @enum {string} */
             role: "owner" | "manager" | "member" | "billing";
+            /** @description Its name */
+            team: string | null;
+            /** @description Name of the person who invites */
+            by: string;
             /** Format: date-time */
             expires_at: string;
         };

@@ -8,6 +8,7 @@ export const paths = [
   '/models/$vendor/$model',
   '/welcome',
   '/unsubscribe',
+  '/join',
   '/rankings',
   '/status',
   '/overview',
