@@ -1,5 +1,15 @@
 import { expect, test } from 'vitest'
-import { asked, beyond, callsOf, change, moved, reported, shape, span, zoomed } from '../src/pages/activity/view'
+import {
+  asked,
+  beyond,
+  callsOf,
+  change,
+  moved,
+  reported,
+  shape,
+  span,
+  zoomed,
+} from '../src/pages/activity/view'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
 

@@ -11,7 +11,7 @@ const messages = {
   low_balance: 'Low balance',
   low_balance_help: 'Below your threshold, for three days or less, or gone.',
   key_limit: 'Limits and budgets',
-  key_limit_help: 'A key at 80 % and 100 % of its limit, alarms of budgets, agents without money.',
+  key_limit_help: 'A key at 80 % and 100 % of its limit, alarms of budgets, agents without money.',
   key_expiring: 'Expiring key',
   key_expiring_help: 'A week before, and when it has expired.',
   model_retiring: 'Retiring model',
@@ -19,7 +19,8 @@ const messages = {
   payment: 'Payments',
   payment_help: 'Received, refunded, an automatic top-up that failed.',
   unusual_spending: 'Unusual spending',
-  unusual_spending_help: 'A day that costs at least three times the usual, or on which caches are read half as much.',
+  unusual_spending_help:
+    'A day that costs at least three times the usual, or on which caches are read half as much.',
   how: 'How it works, and what each webhook has',
   saved: 'Saved.',
   threshold: 'A balance is low below',

@@ -42,7 +42,8 @@ const messages = {
   notice_model_trouble_text: 'Weir sends its calls to the others.',
   notice_money_low: 'The wallet is nearly empty',
   notice_money_gone: 'The wallet is empty',
-  notice_cache_rate_fell: 'Today only {percent} of prompts were read from caches, less than half of the usual',
+  notice_cache_rate_fell:
+    'Today only {percent} of prompts were read from caches, less than half of the usual',
   notice_unusual_spending: 'Far more was spent today than usual',
   notice_unusual_spending_text: '{spent} so far, usually about {usual} a day.',
   notice_money_text: 'Without money calls get 402. The operator tops up: weir topup NAME 100',
