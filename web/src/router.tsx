@@ -2,10 +2,12 @@ import {
   createRootRoute,
   createRoute,
   createRouter,
+  retainSearchParams,
   notFound,
   redirect,
   type AnyRoute,
 } from '@tanstack/react-router'
+import { account as acting, accountIn } from './api/client'
 import { meQuery, queries, type Me } from './api/query'
 import { loadMessages } from './i18n'
 import { accountPages } from './routes/account'
@@ -31,7 +33,13 @@ async function signedIn(href: string): Promise<Me> {
   return me
 }
 
-const root = createRootRoute({ component: Shell, notFoundComponent: NotFound, errorComponent: Crashed })
+/** Links keep the account in which the page acts. */
+const root = createRootRoute({
+  search: { middlewares: [retainSearchParams(['account' as never])] },
+  component: Shell,
+  notFoundComponent: NotFound,
+  errorComponent: Crashed,
+})
 const account = createRoute({
   getParentRoute: () => root,
   id: 'account',
@@ -55,11 +63,13 @@ const home = createRoute({
   beforeLoad: async () => {
     const me = await queries.ensureQueryData(meQuery)
     throw redirect({
-      to: (me.user && hasPage('/overview')
-        ? '/overview'
-        : (me.features.setup || me.features.demo) && !me.user && hasPage('/welcome')
-          ? '/welcome'
-          : '/models') as string,
+      to: (me.user && me.accounts.some((a) => a.id === acting && !a.whole && a.role !== 'billing')
+        ? '/keys'
+        : me.user && hasPage('/overview')
+          ? '/overview'
+          : (me.features.setup || me.features.demo) && !me.user && hasPage('/welcome')
+            ? '/welcome'
+            : '/models') as string,
       replace: true,
     })
   },
@@ -94,4 +104,9 @@ export const router = createRouter({
   scrollRestoration: true,
   defaultErrorComponent: Crashed,
   defaultPendingMs: 200,
+})
+
+// An address that names another account begins another document.
+router.subscribe('onBeforeLoad', ({ toLocation }) => {
+  if (accountIn(toLocation.searchStr) !== acting) location.reload()
 })

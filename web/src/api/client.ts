@@ -69,6 +69,17 @@ export function believe(who: string | null, otherwise: () => void): void {
   doubt = otherwise
 }
 
+/** The account of an organization in which this document acts, from its address; null: the person's own. Another account is another document, so that nothing that was read of one stands in the other. */
+export const account: string | null = accountIn(location.search)
+export function accountIn(search: string): string | null {
+  const named = new URLSearchParams(search).get('account')
+  return named?.startsWith('org_') ? named : null
+}
+/** What belongs to a person or to everybody, and not to an account; a test compares it with the OpenAPI document. */
+const personal =
+  /^\/api\/((me|setup|auth|admin|organizations|chats|invitations|unsubscribe|state|models|status|rankings|oauth)(\/|$)|chats\.json$|account(\/profile)?$|catalog$|payments\/notifications$)/
+export const takesAccount = (path: string): boolean => path.startsWith('/api/') && !personal.test(path)
+
 export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): string {
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(o.path?.[name] ?? ''))
   const query = new URLSearchParams()
@@ -76,8 +87,9 @@ export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): 
     if (Array.isArray(value)) value.forEach((v: string) => query.append(name, v))
     else if (value !== undefined && value !== null && value !== '') query.set(name, String(value))
   }
+  if (account !== null && takesAccount(path)) query.set('account', account)
   const text = query.toString()
-  return filled + (text ? '?' + text : '')
+  return filled + (text ? (filled.includes('?') ? '&' : '?') + text : '')
 }
 
 /** Sends and answers with the raw response, which is a good one: for streams and files. */

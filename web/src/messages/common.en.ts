@@ -14,6 +14,7 @@ const messages = {
   money: 'Money',
   jobs: 'Jobs',
   presets: 'Presets',
+  members: 'Members',
   settings: 'Settings',
   console: 'Run the gateway',
   status: 'Status',
@@ -145,6 +146,9 @@ const messages = {
     'You look at this gateway as another person sees it. Nothing can be changed or spent meanwhile, and what is for that person alone is not shown.',
   error_seeing_ended: 'This page shows what another person sees, and that has ended. Nothing was done.',
   error_permission_denied: 'You may not do this. Ask the operator for the right.',
+  error_role_here: 'Your role in this organization does not show this page or allow this act.',
+  error_whole_organization:
+    'This shows the whole organization. Your role in it shows your own calls and keys, or those of your team.',
   error_not_found: 'There is nothing under this address, or it is not yours.',
   error_model_not_found: 'There is no model of this name here. Choose another.',
   error_conflict: 'It was changed meanwhile, or exists already. Load again and repeat.',

@@ -1,8 +1,14 @@
 import { Outlet } from '@tanstack/react-router'
+import { lazy, Suspense } from 'react'
+import { account } from '../api/client'
 import { useMe } from '../api/query'
-import { useT } from '../i18n'
-import { consoleStart, settings, side, type Place } from './nav'
+import { loadMessages, useT } from '../i18n'
+import { consoleStart, members, settings, side, type Place } from './nav'
 import { Sidebar, SideLink } from './sidebar'
+
+const accounts = async () => (await Promise.all([import('./accounts'), loadMessages(['accounts'])]))[0]
+const Switcher = lazy(async () => ({ default: (await accounts()).Switcher }))
+const NoPart = lazy(async () => ({ default: (await accounts()).NoPart }))
 
 /** The account area: the sidebar, and the page beside it. */
 export function AccountFrame() {
@@ -19,14 +25,12 @@ export function AccountFrame() {
       side={
         <>
           {me?.user && (
-            <p
-              className="truncate px-2.5 pt-1 pb-3 text-small text-ink3"
-              title={me.user.email ?? me.user.name}
-            >
-              {me.user.name}
-            </p>
+            <Suspense fallback={<span data-waits className="mb-2 h-11 flex-none" />}>
+              <Switcher />
+            </Suspense>
           )}
           {side.map(item)}
+          {account !== null && item(members)}
           <span className="flex-1" />
           {me?.operator && item(consoleStart)}
           {me?.features.docs && (
@@ -38,7 +42,13 @@ export function AccountFrame() {
         </>
       }
     >
-      <Outlet />
+      {account === null || !me || me.accounts.some((a) => a.id === account) ? (
+        <Outlet />
+      ) : (
+        <Suspense fallback={null}>
+          <NoPart />
+        </Suspense>
+      )}
     </Sidebar>
   )
 }

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { post } from '../api/client'
+import { account, post } from '../api/client'
 import { useT } from '../i18n'
 import { hasPage } from '../routes/paths'
 import { setTheme, theme, type Theme } from '../settings'
@@ -7,7 +7,8 @@ import { Icon } from '../ui/icons'
 import { Menu, type MenuItem } from '../ui/overlay'
 import { setShortcuts, shortcutsOn } from '../ui/shortcuts'
 import { toast } from '../ui/toast'
-import { consoleStart, initials, settings, side } from './nav'
+import { useAccounts } from './accounts'
+import { consoleStart, initials, members, settings, side } from './nav'
 
 const themes: readonly Theme[] = ['system', 'light', 'dark']
 function useThemeItems(): MenuItem[] {
@@ -59,6 +60,7 @@ export function PersonMenu({
 }) {
   const t = useT('common')
   const themeItems = useThemeItems()
+  const accounts = useAccounts()
   const [shortcuts, setOn] = useState(shortcutsOn)
   const letters = initials(name)
   const signOut = async () => {
@@ -71,41 +73,46 @@ export function PersonMenu({
     location.assign('/')
   }
   return (
-    <Menu
-      trigger={
-        <button
-          type="button"
-          aria-label={`${letters}, ${t('person')}: ${name}`}
-          className={
-            'grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold ' +
-            'text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent'
-          }
-        >
-          <span className="grid size-7 place-items-center rounded-full bg-sunken">{letters}</span>
-        </button>
-      }
-      items={[
-        { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
-        ...[...side, settings, ...(operator ? [consoleStart] : [])]
-          .filter((p) => hasPage(p.to))
-          .map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
-        ...(docs ? [{ label: t('docs'), icon: 'book', to: '/docs' } satisfies MenuItem] : []),
-        { kind: 'line' },
-        { kind: 'title', label: t('theme') },
-        ...themeItems,
-        { kind: 'line' },
-        { label: t('shortcuts'), onSelect: onKeys },
-        {
-          label: t('shortcutsOn'),
-          checked: shortcuts,
-          onSelect: () => {
-            setShortcuts(!shortcuts)
-            setOn(!shortcuts)
+    <>
+      <Menu
+        trigger={
+          <button
+            type="button"
+            aria-label={`${letters}, ${t('person')}: ${name}`}
+            className={
+              'grid size-8 place-items-center rounded-full bg-sunken text-label font-semibold ' +
+              'text-ink2 hover:text-ink max-md:size-11 max-md:bg-transparent'
+            }
+          >
+            <span className="grid size-7 place-items-center rounded-full bg-sunken">{letters}</span>
+          </button>
+        }
+        items={[
+          { kind: 'title', label: <span className="block max-w-56 truncate">{email ?? name}</span> },
+          ...accounts.items,
+          { kind: 'line' },
+          ...[...side, ...(account === null ? [] : [members]), settings, ...(operator ? [consoleStart] : [])]
+            .filter((p) => hasPage(p.to))
+            .map((p): MenuItem => ({ label: t(p.label), icon: p.icon, to: p.to })),
+          ...(docs ? [{ label: t('docs'), icon: 'book', to: '/docs' } satisfies MenuItem] : []),
+          { kind: 'line' },
+          { kind: 'title', label: t('theme') },
+          ...themeItems,
+          { kind: 'line' },
+          { label: t('shortcuts'), onSelect: onKeys },
+          {
+            label: t('shortcutsOn'),
+            checked: shortcuts,
+            onSelect: () => {
+              setShortcuts(!shortcuts)
+              setOn(!shortcuts)
+            },
           },
-        },
-        { kind: 'line' },
-        { label: t('signOut'), onSelect: () => void signOut() },
-      ]}
-    />
+          { kind: 'line' },
+          { label: t('signOut'), onSelect: () => void signOut() },
+        ]}
+      />
+      {accounts.window}
+    </>
   )
 }

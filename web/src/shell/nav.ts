@@ -22,6 +22,8 @@ export const side: readonly Place[] = [
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },
 ]
+/** In the account of an organization. */
+export const members: Place = { to: '/org/members', label: 'members', icon: 'people' }
 export const settings: Place = {
   to: '/settings/profile',
   label: 'settings',

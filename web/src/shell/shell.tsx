@@ -19,7 +19,15 @@ import { bar } from './first'
 import { initials, isAt, phone, side, top } from './nav'
 
 // Menus come after the first paint: the page does not wait for what opens on a press.
-const PersonMenu = lazy(() => import('./menus').then((m) => ({ default: m.PersonMenu })))
+const PersonMenu = lazy(
+  async () =>
+    (
+      await Promise.all([
+        import('./menus').then((m) => ({ default: m.PersonMenu })),
+        loadMessages(['accounts']),
+      ])
+    )[0],
+)
 const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
 const Palette = lazy(() => import('./palette'))
 const Seeing = lazy(() => import('./seeing'))

@@ -235,7 +235,12 @@ export function Menu({
     <DropdownMenu.Root modal={false}>
       <DropdownMenu.Trigger asChild>{trigger}</DropdownMenu.Trigger>
       <DropdownMenu.Portal>
-        <DropdownMenu.Content align={align} sideOffset={6} collisionPadding={8} className={floating}>
+        <DropdownMenu.Content
+          align={align}
+          sideOffset={6}
+          collisionPadding={8}
+          className={`${floating} max-h-[var(--radix-dropdown-menu-content-available-height)] overflow-y-auto`}
+        >
           {items.map((item, i) => {
             if (item.kind === 'line') return <DropdownMenu.Separator key={i} className="my-1 h-px bg-line" />
             if (item.kind === 'title')

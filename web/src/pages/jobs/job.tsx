@@ -3,7 +3,7 @@ import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState, type ReactNode } from 'react'
-import { ApiError } from '../../api/client'
+import { ApiError, address } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getBatch, getJob } from '../../api/operations'
 import { dateTime, integer } from '../../format'
@@ -142,7 +142,7 @@ function VideoOf({ id }: { id: string }) {
           {j.videos.map((src, i) => (
             <figure key={src} className="m-0 flex flex-col gap-2">
               <video
-                src={src}
+                src={address(src)}
                 controls
                 preload="metadata"
                 playsInline
@@ -209,7 +209,7 @@ function BatchOf({ id }: { id: string }) {
   const b: Batch | undefined = q.data
   const file = (of: string, name: string) => (
     <a
-      href={`/api/v1/files/${encodeURIComponent(of)}/content`}
+      href={address('/api/v1/files/{id}/content', { path: { id: of } })}
       download={`${of}.jsonl`}
       className={`${buttonClass('plain')} no-underline`}
     >

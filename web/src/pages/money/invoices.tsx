@@ -2,7 +2,7 @@
 import { useAction } from '../../api/action'
 import { useState, type FormEvent } from 'react'
 import { listInvoices } from '../../api/operations'
-import { ApiError, post, put, remove, type Reply } from '../../api/client'
+import { ApiError, address, post, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { useRenewed } from '../../api/live'
 import { money } from '../../format'
@@ -293,7 +293,10 @@ function Invoices({ rows }: { rows: readonly Invoice[] }) {
   }
   const acts = (i: Invoice) => (
     <span className="inline-flex flex-wrap gap-2">
-      <Download href={`/api/invoices/${i.id}/pdf`} label={t('pdfOf', { number: i.number })}>
+      <Download
+        href={address('/api/invoices/{id}/pdf', { path: { id: i.id } })}
+        label={t('pdfOf', { number: i.number })}
+      >
         {t('pdf')}
       </Download>
       {i.state === 'open' && i.received === '0' && (
@@ -375,7 +378,10 @@ function Acts() {
     </span>
   )
   const pdf = (a: Act) => (
-    <Download href={`/api/acts/${a.id}/pdf`} label={t('pdfOf', { number: a.number })}>
+    <Download
+      href={address('/api/acts/{id}/pdf', { path: { id: a.id } })}
+      label={t('pdfOf', { number: a.number })}
+    >
       {t('pdf')}
     </Download>
   )

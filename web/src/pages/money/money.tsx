@@ -1,6 +1,6 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useRef, useState } from 'react'
-import { get, type Reply } from '../../api/client'
+import { address, get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getLedger, getLedgerDay } from '../../api/operations'
 import { compare, date, decimal, time } from '../../format'
@@ -150,7 +150,7 @@ export default function MoneyPage() {
   useShortcuts({ e: () => csv.current?.querySelector('a')?.click() })
   const file = (kind: 'csv' | 'pdf') => (
     <a
-      href={`/api/ledger.${kind}?from=${query.from}&to=${query.to}`}
+      href={address(`/api/ledger.${kind}`, { query: { from: query.from, to: query.to } })}
       download
       className={`${buttonClass('plain')} no-underline`}
     >
