@@ -79,3 +79,113 @@ test('the page of an invitation in both languages and on a small screen; a link 
     await page.done();
   }
 });
+
+test('an organization is made, somebody comes by a link, may less than its owner, switches accounts, and leaves', async () => {
+  const page = await open(b, weir, { signedIn: true, path: '/overview' });
+  const main = page.getByRole('main');
+  const own = await page.getByRole('link', { name: 'Available' }).textContent();
+  await page.getByRole('button', { name: /switch account/ }).click();
+  await page.getByRole('menuitem', { name: 'New organization' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Hydrolab');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Make it' }).click();
+  await page.waitForURL(/\/org\/members\?account=org_/);
+  await main.getByText('1 person, 0 teams').waitFor();
+  await accessible(page);
+  const made = new URL(page.url()).searchParams.get('account');
+
+  await main.getByRole('button', { name: 'New team' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Data');
+  await page.getByRole('button', { name: 'Make the team' }).click();
+  await main.getByText('1 person, 1 team').waitFor();
+  await main.getByRole('button', { name: 'Actions for Data' }).click();
+  await page.getByRole('menuitem', { name: 'Rename' }).click();
+  await page.getByRole('textbox', { name: 'Name' }).fill('Data and reports');
+  await page.getByRole('button', { name: 'Rename' }).click();
+  await main.getByText('Data and reports').waitFor();
+
+  await main.getByRole('button', { name: 'Invite' }).click();
+  await page.getByLabel('Team').selectOption({ label: 'Data and reports' });
+  await page.getByLabel('Places').fill('1000');
+  await page.getByRole('button', { name: 'Make the link' }).click();
+  await page.getByText(/places must be|at most 100/).waitFor(); // the gateway's own words stand at the field
+  await page.getByLabel('Places').fill('2');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Make the link' }).click();
+  const link = new URL(await page.getByRole('textbox', { name: 'Link of the invitation' }).inputValue());
+  await page.getByRole('button', { name: 'Done' }).click();
+  await main.getByText(/0 of 2 places taken/).waitFor();
+
+  // In another browser, who is invited comes, and sees no controls.
+  const email = await person('Timur');
+  const other = await open(b, weir);
+  await post(other, '/api/auth/sign-in', { email, password });
+  await other.goto(weir.url + local(link));
+  await other.getByRole('main').getByRole('button', { name: 'Join' }).click();
+  await other.waitForURL(new RegExp(`account=${made}`));
+  await other.getByRole('button', { name: /Your account: Timur/ }).waitFor();
+  await other.goto(`${weir.url}/org/members?account=${made}`);
+  const theirs = other.getByRole('main');
+  await theirs.getByText('2 people, 1 team').waitFor();
+  await settled(other);
+  for (const name of ['Invite', 'New team', 'Change', /^Actions for/]) assert.equal(await theirs.getByRole('button', { name }).count(), 0, String(name));
+  assert.equal(await theirs.getByRole('heading', { name: 'Invitations' }).count(), 0);
+  await accessible(other);
+  await other.getByRole('link', { name: 'Money', exact: true }).click(); // links keep the account
+  assert.equal(new URL(other.url()).searchParams.get('account'), made);
+  await theirs.getByText('Your role in this organization does not show this page').first().waitFor();
+  await other.goto(weir.url + '/?account=' + made);
+  await other.waitForURL(/\/keys\?account=/); // where a member begins
+
+  // The owner changes a role and sees another balance than the own.
+  await page.reload();
+  await main.getByText('2 people, 1 team').waitFor();
+  await main.getByRole('button', { name: 'Actions for Timur' }).click();
+  await page.getByRole('menuitem', { name: 'Role and team' }).click();
+  await page.getByLabel('Role', { exact: true }).selectOption('manager');
+  await page.getByRole('button', { name: 'Save' }).click();
+  await main.getByRole('row', { name: /Timur/ }).getByText('manager').waitFor();
+  const here = page.getByRole('link', { name: 'Available' });
+  await here.waitFor();
+  assert.notEqual(await here.textContent(), own);
+  await page.getByRole('button', { name: /Hydrolab.*switch account/ }).click();
+  await page.getByRole('menuitemcheckbox', { name: /personal/ }).click();
+  await page.waitForURL((u) => !u.search.includes('account'));
+  await settled(page);
+  assert.equal(await page.getByRole('link', { name: 'Available' }).textContent(), own);
+  await page.goBack(); // an address means its account, also in the history
+  await page.getByRole('button', { name: /Hydrolab.*switch account/ }).waitFor();
+
+  await other.goto(`${weir.url}/org/members?account=${made}`);
+  await theirs.getByRole('button', { name: 'Invite' }).waitFor(); // managers invite
+  await theirs.getByRole('button', { name: 'Leave' }).click();
+  const sure = other.getByRole('alertdialog');
+  await sure.getByText(/0 keys stop/).waitFor();
+  await accessible(other);
+  await sure.getByRole('button', { name: 'Leave' }).click();
+  await other.waitForURL((u) => !u.search.includes('account'));
+  await other.goto(`${weir.url}/keys?account=${made}`);
+  await other.getByRole('heading', { level: 1, name: 'You have no part in this organization' }).waitFor();
+  await page.goto(`${weir.url}/org/members?account=${made}`);
+  await main.getByRole('button', { name: 'Leave' }).click(); // the last owner stays
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click();
+  await page.getByRole('alertdialog').getByRole('alert').waitFor();
+  await page.done();
+  await other.done();
+});
+
+test('members and the switcher in both languages, on a small screen and by keyboard', async () => {
+  for (const look of looks) {
+    const page = await open(b, weir, { ...look, size: 'small', signedIn: true, path: `/org/members?account=${org.id}` });
+    await fitsWidth(page);
+    await accessible(page);
+    if (look.language === 'ru') assert.deepEqual(await englishWords(page, /^(Weir|EN)$/), []);
+    await page.getByRole('button', { name: look.language === 'ru' ? /Ваш аккаунт/ : /Your account/ }).press('Enter');
+    const strelka = page.getByRole('menuitemcheckbox', { name: /Strelka/ });
+    await strelka.waitFor();
+    assert.equal(await strelka.getAttribute('aria-checked'), 'true');
+    await accessible(page, 'the menu', { coloursOnly: true });
+    await page.keyboard.press('Escape');
+    await page.done();
+  }
+});

@@ -57,6 +57,12 @@ export const accountPages: readonly PageRoute[] = [
     frame: 'account',
   },
   {
+    path: '/org/members',
+    load: () => import('../pages/organization/members'),
+    areas: ['organization'],
+    frame: 'account',
+  },
+  {
     path: '/settings/profile',
     load: () => import('../pages/settings/profile'),
     areas: ['settings'],

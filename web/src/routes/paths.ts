@@ -25,6 +25,7 @@ export const paths = [
   '/device',
   '/presets',
   '/presets/$name',
+  '/org/members',
   '/settings/profile',
   '/settings/routing',
   '/settings/provider-keys',
