@@ -80,7 +80,7 @@ export function Switcher() {
                 </span>
               )}
             </span>
-            <span className="sr-only">, {t('switch')}</span>
+            <span className="sr-only">{t('switch')}</span>
             <Icon name="down" className="text-ink3" />
           </button>
         }
