@@ -106,6 +106,7 @@ func TestNowAgreesWithMetrics(t *testing.T) {
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen = "127.0.0.1:0"
 		s.Health = config.Default().Health
+		s.Health.CoolDown = time.Hour // on a busy machine it would come back meanwhile, and leave again
 		for i, p := range []catalog.Provider{{ID: "flaky", Name: "Flaky", Dialect: "openai", BaseURL: flaky.URL + "/v1"}, {ID: "spare", Name: "Spare", Dialect: "openai", BaseURL: spare.URL + "/v1"}} {
 			s.Declared.Providers = append(s.Declared.Providers, p)
 			o := apptest.OfferOf(t, p.ID, "test/pair", "chat")
