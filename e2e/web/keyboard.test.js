@@ -14,7 +14,7 @@ const b = await browser(['--enable-blink-features=ComputedAccessibilityInfo']);
 test('the first call and its line in the statement, with the keyboard alone', async () => {
   const page = await open(b, weir, { path: '/' });
   await page.waitForURL(/\/welcome$/);
-  await tabTo(page, 'button', 'Begin with one click');
+  await tabTo(page, 'button', 'Look at the demo');
   await page.keyboard.press('Enter');
   await page.getByText('Waiting for the call').waitFor();
   await tabTo(page, 'radio', 'Well');

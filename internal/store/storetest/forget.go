@@ -53,6 +53,7 @@ func Forgetting(t *testing.T, r Raw) {
 	for _, u := range []string{ofTwo, "usr_stays"} {
 		n := account.User{ID: u, Name: personal, Wallet: strings.Replace(u, "usr", "wal", 1), Role: apikey.User, CreatedAt: at}
 		ok(t, r.Store.Accounts.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{})))
+		ok(t, r.Exec(fmt.Sprintf("INSERT INTO organizations (id, creator, sees, created_at) VALUES ('%s', 'usr_other', 'all', 0)", u))) // to be a member of
 		for _, table := range r.tables() {
 			if columns, kept := keptTables[table]; table != "users" && (!kept || len(columns) > 0) {
 				r.fill(t, table, u)
@@ -207,6 +208,8 @@ func (r *Raw) fill(t *testing.T, table, user string) {
 			value = "'" + user + "'"
 		case states[table+"."+c[1]] != "":
 			value = "'" + states[table+"."+c[1]] + "'"
+		case c[1] == "org":
+			value = "'" + user + "'"
 		case c[1] == "wallet":
 			value = "'" + strings.Replace(user, "usr", "wal", 1) + "'"
 		case kind == "text":

@@ -77,7 +77,7 @@ export function accountIn(search: string): string | null {
 }
 /** What belongs to a person or to everybody, and not to an account; a test compares it with the OpenAPI document. */
 const personal =
-  /^\/api\/((me|setup|auth|admin|organizations|chats|invitations|unsubscribe|state|models|status|rankings|oauth)(\/|$)|chats\.json$|account(\/profile)?$|catalog$|payments\/notifications$)/
+  /^\/api\/((me|setup|auth|admin|organizations|chats|invitations|unsubscribe|models|status|rankings|oauth)(\/|$)|chats\.json$|account(\/profile)?$|catalog$|payments\/notifications$)/
 export const takesAccount = (path: string): boolean => path.startsWith('/api/') && !personal.test(path)
 
 export function address(path: string, o: Pick<Options, 'path' | 'query'> = {}): string {
