@@ -163,6 +163,7 @@ test('changes of the public lists are shown, and taken into the draft', async ()
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByRole('dialog').getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByText('The new prices are in effect').waitFor();
+  await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight)); // it is asked for when it is near
   await page.getByRole('table', { name: 'History' }).getByText('public lists of').waitFor();
   await becomes(async () => (await (await weir.call('/v1/models')).json()).data.some((m) => m.id === 'openai/gpt-4o-mini' && JSON.stringify(m).includes('openai')), false);
   await page.getByRole('button', { name: 'Revert' }).first().click();

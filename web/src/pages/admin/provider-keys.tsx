@@ -189,7 +189,7 @@ function List({
             <Link
               to={`/admin/calls?pkey=${k.tag}`}
               className="text-ink"
-              aria-label={t('keyCallsOf', { key: name(k, t) })}
+              aria-label={`${integer(k.calls)}: ${t('keyCallsOf', { key: name(k, t) })}`}
             >
               {integer(k.calls)}
             </Link>
