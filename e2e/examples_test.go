@@ -93,6 +93,8 @@ var withoutLink = map[string]int{
 	"reconcile": 400, "getReconciliation": 404, "getReconciliationFile": 404, "deleteReconciliation": 404, "settleDifference": 404, "reopenDifference": 404, // the day of the example is never over
 	"editPriceDraft": 404, "cancelPrices": 404, "revertPrices": 404, // the example names no endpoint, and no publication
 	"setMargins": 400, "takePriceImport": 404, // the demo has no prices in dollars, and public lists were not fetched
+	"changeOrganizationMember": 404, "removeOrganizationMember": 404, "lookAtOrganizationInvitation": 403, "joinOrganization": 400, // the link and the member are none
+	"getAgent": 404, "stopAgent": 404, // the first example names no key with children
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }
@@ -264,7 +266,7 @@ func (x *examples) answer(name, method, at, target, media string, body []byte) {
 		request.Body = nil
 	}
 	key := x.demo.APIKey
-	if strings.HasPrefix(at, "/v1/keys") || strings.HasPrefix(at, "/api/") {
+	if strings.HasPrefix(at, "/v1/keys") && !strings.HasPrefix(at, "/v1/keys/child") || strings.HasPrefix(at, "/api/") {
 		key = x.demo.ManagementKey
 	}
 	if strings.HasPrefix(at, "/api/auth/") || at == "/api/me" { // as a page sends it

@@ -299,7 +299,7 @@ func organizations(d Deps) []operation.Operation {
 			return none, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "POST", Path: "/api/organizations/join/look", ID: "lookAtOrganizationInvitation", Access: operation.Visiting, Body: 16 << 10, Form: rawjson.Limits{Depth: 4, Keys: 20, Values: 20}, Summary: "What a link invites to, without using it", Answer: "What it is to",
+			Method: "POST", Path: "/api/organizations/join/look", ID: "lookAtOrganizationInvitation", Access: operation.Visiting, Body: 16 << 10, Form: rawjson.Limits{Depth: 4, Keys: 20, Values: 20}, Summary: "What a link invites to, without using it", Example: `{"token": "the text behind # of the link"}`, Answer: "What it is to",
 		}), func(ctx context.Context, c *operation.Call, in *JoinInput) (out operation.Data[JoinOffer], err error) {
 			if o.Organizations == nil {
 				_, err = o.in(ctx, c, "")
@@ -332,7 +332,7 @@ func organizations(d Deps) []operation.Operation {
 			return out, nil
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "POST", Path: "/api/organizations/join", ID: "joinOrganization", Summary: "Become a member with the link of an invitation", Answer: "The organization",
+			Method: "POST", Path: "/api/organizations/join", ID: "joinOrganization", Example: `{"token": "the text behind # of the link"}`, Summary: "Become a member with the link of an invitation", Answer: "The organization",
 		}), func(ctx context.Context, c *operation.Call, in *JoinInput) (out operation.Data[Joined], err error) {
 			if o.Organizations == nil {
 				_, err = o.in(ctx, c, "")

@@ -19433,6 +19433,8 @@ export interface operations {
     listPresetState: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 after?: string;
                 limit?: number;
             };
@@ -20923,7 +20925,10 @@ export interface operations {
     };
     listBudgets: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -20952,7 +20957,10 @@ export interface operations {
     };
     createBudget: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21014,7 +21022,10 @@ export interface operations {
     };
     getBudget: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 id: string;
@@ -21047,7 +21058,10 @@ export interface operations {
     };
     deleteBudget: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21084,7 +21098,10 @@ export interface operations {
     };
     changeBudget: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21138,6 +21155,8 @@ export interface operations {
     getSpendable: {
         parameters: {
             query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
                 /** @description Hash of the key that makes it */
                 key?: string;
                 /** @description Id */
@@ -21179,7 +21198,10 @@ export interface operations {
     };
     listChildKeys: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -21208,7 +21230,10 @@ export interface operations {
     };
     createChildKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21262,7 +21287,10 @@ export interface operations {
     };
     stopChildKey: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -21299,7 +21327,10 @@ export interface operations {
     };
     listAgents: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -21328,7 +21359,10 @@ export interface operations {
     };
     getAgent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: never;
             path: {
                 /** @description SHA-256 of the key in hex; after a rotation the former one works as long as the former key */
@@ -21362,7 +21396,10 @@ export interface operations {
     };
     stopAgent: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
             header?: {
                 /** @description Must be 1 when a session is used: pages of other sites cannot send it */
                 "X-Weir"?: components["parameters"]["XWeir"];
@@ -22674,6 +22711,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "the text behind # of the link"
+                 *     }
+                 */
                 "application/json": components["schemas"]["JoinInput"];
             };
         };
@@ -22716,6 +22758,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "token": "the text behind # of the link"
+                 *     }
+                 */
                 "application/json": components["schemas"]["JoinInput"];
             };
         };
