@@ -18,7 +18,7 @@ import (
 
 const unified = "Anthropic-Ratelimit-Unified-"
 
-// TestSpendLimitOfAgents shows what Claude Code is told of the limit of its sign-in, before it is reached and after: the header fields and the body of
+// TestSpendLimitOfAgents shows how Claude Code learns of the limit of its sign-in, before it is reached and after: the header fields and the body of
 // its gateway protocol. A key that is no sign-in gets 402 and none of them.
 func TestSpendLimitOfAgents(t *testing.T) {
 	t.Parallel()

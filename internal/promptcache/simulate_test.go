@@ -214,7 +214,7 @@ type world struct {
 
 var begin = time.Date(2026, 11, 30, 9, 0, 0, 0, time.UTC)
 
-// luck is the same for a call at an endpoint, whoever chooses it.
+// luck depends on the call and the endpoint alone, so that all policies are compared under the same conditions.
 func luck(session, call, provider int) float64 {
 	return rand.New(rand.NewPCG(uint64(session)<<20|uint64(call), uint64(provider)+77)).Float64()
 }

@@ -48,7 +48,7 @@ func stopped(t *testing.T, nodes []*apptest.Gateway) {
 	}
 	begun.Wait()
 	began := time.Now()
-	// The store is told by another program, so that no node has stopped anything by itself.
+	// Another program writes the stop to the store, so no node has stopped anything by itself.
 	if err := nodes[0].Node.Admin().Store.Nodes.AddStop(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
