@@ -166,6 +166,12 @@ func (s *memory) SweepResponses(context.Context, time.Time, history.Bounds, int)
 	return map[bool]int{true: 200}[s.swept == 1], s.err
 }
 
+func (s *memory) sweeps() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.swept
+}
+
 func (s *memory) set(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -542,8 +548,8 @@ func TestKeeps(t *testing.T) {
 		s.set(nil)
 		time.Sleep(6 * time.Minute)
 		synctest.Wait()
-		if s.swept != 2 { // the first had more to do
-			t.Error(s.swept)
+		if s.sweeps() != 2 { // the first had more to do
+			t.Error(s.sweeps())
 		}
 	})
 }
@@ -571,19 +577,19 @@ func TestGrowthIsSwept(t *testing.T) {
 				}
 				time.Sleep(time.Second) // until they are written
 				synctest.Wait()
-				if s.swept != 1 {
+				if s.sweeps() != 1 {
 					t.Fatal("it was swept after a tenth of the bound")
 				}
 				r := final("resp_x", "")
 				r.Output = make([]byte, c.output)
 				m.Keep(r)
 				synctest.Wait()
-				if s.swept != 1 {
+				if s.sweeps() != 1 {
 					t.Error("a sweep came before what it is for was written")
 				}
 				time.Sleep(time.Second)
 				synctest.Wait()
-				if s.swept != 2 {
+				if s.sweeps() != 2 {
 					t.Error("it was not swept")
 				}
 			})
