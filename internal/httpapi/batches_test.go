@@ -253,9 +253,7 @@ func TestRunsCallsOfBatches(t *testing.T) {
 			t.Errorf("%s: %d %+v %s", name, a.Status, a.Err, a.Body)
 		}
 	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	if strings.Contains(n.output.String(), "secret") {
+	if strings.Contains(n.logged(), "secret") {
 		t.Error("the log has the value of a panic")
 	}
 }

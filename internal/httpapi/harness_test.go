@@ -169,20 +169,26 @@ type node struct {
 	books    *books
 	rankings *listing.Rankings
 	log      *accesslog.Log
-	output   *bytes.Buffer
-	mu       *sync.Mutex
+	output   *output
 	served   chan error
 }
 
-type lockedWriter struct {
-	mu *sync.Mutex
-	w  io.Writer
+// output is what a node logged. A test may read it while the node still writes.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
 }
 
-func (l lockedWriter) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(p)
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
 }
 
 // start runs a node on loopback until the test ends. edit may be nil.
@@ -209,11 +215,11 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		return wire.Defaults([]byte(text))
 	}})
 	n := &node{t: t, users: account.NewManager(store.Accounts, verifier, time.Now), keys: apikey.NewManager(store.Accounts, verifier, time.Now, 5),
-		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &bytes.Buffer{}, mu: &sync.Mutex{}, served: make(chan error, 1)}
+		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &output{}, served: make(chan error, 1)}
 	if n.first, err = n.users.Bootstrap(t.Context(), "Anna"); err != nil {
 		t.Fatal(err)
 	}
-	n.log = accesslog.New(lockedWriter{n.mu, n.output}, accesslog.Options{})
+	n.log = accesslog.New(n.output, accesslog.Options{})
 	t.Cleanup(func() { _ = n.log.Close() })
 	snapshot := testCatalog(t)
 	cfg := httpapi.Default()
@@ -310,8 +316,6 @@ func testCatalog(t testing.TB) *catalog.Snapshot {
 // logged is everything that was logged so far.
 func (n *node) logged() string {
 	n.log.Flush()
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	return n.output.String()
 }
 
