@@ -92,6 +92,7 @@ var groups = []group{
 		{"docs/structure.md", "The map of the code, and the rules between its packages."},
 		{"docs/local-models.md", "Serve the models of Ollama, vLLM, SGLang, llama.cpp and LM Studio without listing them."},
 		{"docs/providers/gigachat.md", "Sell GigaChat: credential, scope, certificates, models, prices."},
+		{"docs/providers/cloudru-mws.md", "Sell what Cloud.ru and MWS GPT serve: credential, names of models, prices."},
 		{"docs/providers/yandex.md", "Sell Yandex AI Studio: credential, names of models, prices."},
 		{"docs/adding-a-provider.md", "Add a provider: from an entry in the configuration to a wire of its own."},
 		{"docs/adding-a-price.md", "Add a kind of price."},
