@@ -94,7 +94,30 @@ type AdminProvider struct {
 	KeyMissing bool            `json:"key_missing"`   // it is one that needs a key, and has none
 	Models     int             `json:"models"`        // that are served by it
 	Absence    *Absence        `json:"absence"`       // it is out of service as a whole
+	Asked      *ServerAsked    `json:"asked"`         // what its server said of its models; null: it is not asked for them
 	Written
+}
+
+// ServerAsked is what the server of a provider with models: discover said when it was asked which models it has.
+type ServerAsked struct {
+	Server     *string    `json:"server"`      // ollama, vllm, sglang, llama.cpp, lmstudio or other; null until it has answered
+	AskedAt    *time.Time `json:"asked_at"`    // the last time; null: not yet
+	AnsweredAt *time.Time `json:"answered_at"` // the last time; null: never
+	Named      int        `json:"named"`       // models in its last answer
+	Problem    *string    `json:"problem"`     // why it did not answer the last time; what it named before stays in service
+	Notes      []string   `json:"notes"`       // what of its answer was left out or is doubtful, and why
+}
+
+func askedOf(v *edit.ProviderView) *ServerAsked {
+	if v.Discovery == nil {
+		return nil
+	}
+	a := &ServerAsked{Notes: []string{}}
+	if f := v.Found; f != nil {
+		a.Server, a.AskedAt, a.AnsweredAt, a.Named = accountapi.OrNull(f.Server), accountapi.Moment(f.Asked), accountapi.Moment(f.At), len(f.Models)
+		a.Problem, a.Notes = accountapi.OrNull(f.Problem), append(a.Notes, f.Notes...)
+	}
+	return a
 }
 
 func (o catalogOperations) providerOf(b *edit.Built, v *edit.ProviderView) AdminProvider {
@@ -104,7 +127,7 @@ func (o catalogOperations) providerOf(b *edit.Built, v *edit.ProviderView) Admin
 		Ownership: ownershipOf(v.ID, v.Origin, v.Where, v.On, v.Row), Reason: accountapi.OrNull(v.Reason), Name: cmp.Or(v.Name, v.ID), Dialect: v.Dialect, BaseURL: accountapi.OrNull(v.BaseURL), Proxy: accountapi.OrNull(v.Proxy.String()),
 		DataPolicy: string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)), Written: writtenOf(v.Row),
 	}
-	p.APIKey = secretOf(v)
+	p.APIKey, p.Asked = secretOf(v), askedOf(v)
 	variables, missing := o.KeyVariables(&v.Provider)
 	p.Variables, p.KeyMissing = append(p.Variables, variables...), missing
 	return p

@@ -75,6 +75,7 @@ type Offer struct {
 	ContextLength int64
 	MaxCompletion int64
 	Params        Params   // 0: AllParams
+	Listed        Facts    // what a price list says of it: those of its family and provider count before these
 	Facts         Facts    // what it has counts before those of its family and provider
 	Input         Modality // 0: AllModalities
 	Output        Modality // 0: the default of its type: Text, Image, Audio or Video
@@ -326,8 +327,9 @@ func (b *builder) offer(o *Offer) {
 	if ep.Output == 0 {
 		ep.Output = outputOf(m.Type)
 	}
+	b.checkFacts(what, &o.Listed)
 	b.checkFacts(what, &o.Facts)
-	ep.Facts = b.facts(ep, &o.Facts)
+	ep.Facts = b.facts(ep, o)
 	ep.Tag, ep.ID = tagAndID(o, ep)
 	if p.Simulated && m.Vendor != SimulatedVendor {
 		b.fail(what, "the simulator may serve only models named %s/...", SimulatedVendor)

@@ -147,21 +147,27 @@ func (f Facts) Over(o *Facts) Facts {
 	return f
 }
 
-// facts are those of an endpoint: what is known of its family, of its provider, and what its own declaration says.
-func (b *builder) facts(ep *Endpoint, own *Facts) Facts {
+// facts are those of an endpoint: what its price list says, what is known of its family, of its provider, and what its own declaration says.
+func (b *builder) facts(ep *Endpoint, o *Offer) Facts {
 	names := []string{plainName(ep.MakersID()), plainName(ep.Model.Slug)}
-	var out Facts
+	out := o.Listed
 	for i := range b.families {
 		if b.families[i].fits(ep.Provider, names) {
 			out = out.Over(&b.families[i].Facts)
 		}
 	}
-	return out.Over(&ep.Provider.Facts).Over(own)
+	return out.Over(&ep.Provider.Facts).Over(&o.Facts)
 }
 
 // ladder are the words of effort in their order. Their numbers say how near they are: "max" is far from all others. "default", as some servers say
 // for reasoning without degrees, is in the middle.
 var ladder = map[string]int{"none": 0, "minimal": 1, "low": 2, "medium": 3, "default": 3, "high": 4, "xhigh": 5, "max": 7}
+
+// IsEffort reports whether a word of effort is known.
+func IsEffort(word string) bool {
+	_, known := ladder[word]
+	return known
+}
 
 // Effort is the word that the model takes and that is nearest to the given one: of two, the higher. A word that asks for reasoning never
 // becomes "none", and "none" becomes the least word, or "" where no word is known, of a model that always reasons. A word that is unknown,
@@ -250,7 +256,7 @@ func (b *builder) checkFacts(where string, f *Facts) {
 		}
 	}
 	for _, word := range f.Efforts {
-		if _, known := ladder[word]; !known {
+		if !IsEffort(word) {
 			b.fail(where, "the effort %q is not one of none, minimal, low, medium, high, xhigh, max, default", word)
 		}
 	}

@@ -90,10 +90,10 @@ func TestFactsInOrder(t *testing.T) {
 			{Models: []string{"m"}, Providers: []string{"other"}, Facts: catalog.Facts{BudgetLeast: 3}},
 			{Models: []string{"m"}, But: []string{"m-1"}, Facts: catalog.Facts{BudgetLeast: 4}},
 		},
-		Offers: []catalog.Offer{{Provider: "p", Model: "v/m-1", Facts: catalog.Facts{Efforts: []string{"high"}}}},
+		Offers: []catalog.Offer{{Provider: "p", Model: "v/m-1", Facts: catalog.Facts{Efforts: []string{"high"}}, Listed: catalog.Facts{Efforts: []string{"max"}, BudgetMost: 9, ReasoningOff: catalog.Refused, Source: "list"}}},
 	})
 	f := ep.Facts
-	if f.BudgetLeast != 2 || f.BudgetMost != 5 || f.Efforts[0] != "high" || f.SystemMessages != "anywhere" || f.CallIDs != "any" || f.Source != "first; provider" {
+	if f.BudgetLeast != 2 || f.BudgetMost != 5 || f.Efforts[0] != "high" || f.SystemMessages != "anywhere" || f.CallIDs != "any" || f.ReasoningOff != catalog.Refused || f.Source != "list; first; provider" {
 		t.Errorf("%+v", f)
 	}
 }

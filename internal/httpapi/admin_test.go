@@ -22,6 +22,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/seal"
+	"weir/internal/store"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/sqlite/sqlitetest"
 )
@@ -61,6 +62,12 @@ func startAdmin(t *testing.T) *node {
 }
 
 func withEditor(t *testing.T) func(*httpapi.Deps) {
+	edits, _ := editorAndStore(t)
+	return edits
+}
+
+// editorAndStore is withEditor, and the store of its catalog.
+func editorAndStore(t *testing.T) (func(*httpapi.Deps), *store.Store) {
 	t.Helper()
 	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
@@ -76,6 +83,35 @@ func withEditor(t *testing.T) func(*httpapi.Deps) {
 		desk := console.New(console.Deps{Node: "n1", Health: seen, History: health.NewHistory(seen, store.Nodes, "n1", time.Hour), Now: time.Now,
 			Self: func() console.Node { return console.Node{} }, Others: func() []console.Node { return nil }})
 		d.Operations = slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{Console: desk, Editor: edit.NewEditor(store.Catalog, offers{ring}, ring, time.Now, nil), KeyVariables: builtin.KeyVariables}))
+	}, store
+}
+
+// TestAskedServers shows what the server of a provider has said of its models, and why it does not answer.
+func TestAskedServers(t *testing.T) {
+	t.Parallel()
+	edits, store := editorAndStore(t)
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true }, edits)
+	if made := n.managed(t, 201, "POST", "/api/admin/providers", `{"id":"shed","base_url":"https://shed.example/v1","models":"discover"}`); at(made, "data", "asked", "asked_at") != nil ||
+		at(made, "data", "asked", "named") != 0.0 || at(n.managed(t, 200, "GET", "/api/admin/providers/open", ""), "data", "asked") != nil {
+		t.Errorf("before it was asked: %v", at(made, "data", "asked"))
+	}
+	then := time.Date(2027, 1, 2, 3, 4, 5, 0, time.UTC)
+	if err := store.Catalog.PutFound(t.Context(), &edit.Found{Provider: "shed", Server: edit.ServerVLLM, Asked: then.Add(time.Minute), At: then, Problem: "status 502", Notes: []string{"one is doubtful"},
+		Models: []edit.FoundModel{{ID: "a", Type: catalog.TypeChat, Context: 4096}}}, true); err != nil {
+		t.Fatal(err)
+	}
+	n.managed(t, 200, "PATCH", "/api/admin/providers/shed", `{"name":"Shed"}`) // the catalog is built anew
+	got := at(n.managed(t, 200, "GET", "/api/admin/providers/shed", ""), "data")
+	for _, c := range []struct {
+		want any
+		path []any
+	}{{"vllm", []any{"server"}}, {"2027-01-02T03:04:05Z", []any{"answered_at"}}, {"2027-01-02T03:05:05Z", []any{"asked_at"}}, {1.0, []any{"named"}}, {"status 502", []any{"problem"}}, {"one is doubtful", []any{"notes", 0}}} {
+		if is := at(got, append([]any{"asked"}, c.path...)...); is != c.want {
+			t.Errorf("%v is %v, want %v", c.path, is, c.want)
+		}
+	}
+	if at(got, "models") != 1.0 {
+		t.Errorf("it serves %v models", at(got, "models"))
 	}
 }
 

@@ -281,6 +281,9 @@ func (l *loader) offer(p *Provider, v []byte) {
 			o.Output = modalities(m.Value)
 		case "features":
 			o.Params = withFeatures(o.Params, m.Value)
+		case "facts":
+			o.Listed = parseFacts(m.Value)
+			o.Listed.Source = cmp.Or(o.Listed.Source, "models.dev")
 		case "retires":
 			day, err := time.Parse(time.DateOnly, rawjson.Text(m.Value))
 			if err != nil {

@@ -43,7 +43,7 @@ const (
 	ListRaised  = "raised"
 	ListLowered = "lowered"
 	ListGone    = "gone"
-	ListLimits  = "limits" // only lengths differ, no price
+	ListLimits  = "limits" // only lengths and facts differ, no price
 )
 
 // ListKinds are the kinds in the order in which they are shown.
@@ -57,7 +57,7 @@ type ListChange struct {
 	Prices          []ListPrice
 }
 
-// ListPrice is a price in dollars, or a length in tokens, that differs. "" where a list has none.
+// ListPrice is a price in dollars, a length in tokens, or a fact, such as the words of effort with commas, that differs. "" where a list has none.
 type ListPrice struct{ Name, Old, New string }
 
 // PriceLists reads price lists.

@@ -79,6 +79,8 @@ type offer struct {
 	maxPrompt       int64
 	input, gives    catalog.Modality
 	features        []string
+	efforts         []string // words of effort that it takes; none: they are not known
+	budget          [2]int64 // the least and the most tokens that its reasoning may have; 0: not known
 	quote           quote
 	batch           *quote // in batches of the maker, nil not offered
 }
@@ -413,7 +415,7 @@ func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
 	default:
 		o.input, o.gives = catalog.Text, catalog.Text
 	}
-	o.output, o.features = 0, nil // of chat models only
+	o.output, o.features, o.efforts, o.budget = 0, nil, nil, [2]int64{} // of chat models only
 	return ""
 }
 
@@ -434,6 +436,31 @@ func (o *offer) fromModelsDev(n *Names, e *entry) {
 	o.feature("budget", flag("reasoning") && budget)
 	temperature, reported := rawjson.Bool(rawjson.Find(v, "temperature"))
 	o.feature("fixed", reported && !temperature)
+	o.reasons(v)
+}
+
+// reasons reads how a model is asked to reason. Words and ranges that no request could follow are left out: a list is not trusted.
+func (o *offer) reasons(v []byte) {
+	for e := rawjson.ElementsOf(rawjson.Find(v, "reasoning_options")); e.Next(); {
+		switch rawjson.TextAt(e.Value, "type") {
+		case "effort":
+			o.efforts = nil
+			for word := rawjson.ElementsOf(rawjson.Find(e.Value, "values")); word.Next(); {
+				if text := rawjson.Text(word.Value); catalog.IsEffort(text) && !slices.Contains(o.efforts, text) {
+					o.efforts = append(o.efforts, text)
+				}
+			}
+			if !slices.ContainsFunc(o.efforts, func(word string) bool { return word != "none" }) {
+				o.efforts = nil // a request for some reasoning would have no word
+			}
+		case "budget_tokens":
+			least, _ := rawjson.Int(rawjson.Find(e.Value, "min"))
+			most, _ := rawjson.Int(rawjson.Find(e.Value, "max"))
+			if least >= 0 && most >= 0 && least <= longest && most <= longest && (most == 0 || most >= least) {
+				o.budget = [2]int64{least, most}
+			}
+		}
+	}
 }
 
 // can reports whether litellm lists a capability of a model.

@@ -268,7 +268,7 @@ func TestWiresOfTheirOwn(t *testing.T) {
 		Aliases: map[string]string{"m-v1:0": "acme/m", "m-told": "acme/told", "m-both": "acme/both", "m-write": "acme/write", "m-unlisted": "acme/unlisted"},
 	}}}
 	const cost, same = `{"input":1,"output":2}`, `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06`
-	const budget, effort = `{"type":"budget_tokens","min":1024}`, `{"type":"effort","values":["low"]}`
+	const budget, effort = `{"type":"budget_tokens","min":1024}`, `{"type":"effort","values":["low","low","much",null]}`
 	thinks := func(options string) string { return `,"reasoning":true,"reasoning_options":[` + options + `]` }
 	fs := sources([]string{
 		model("m-v1:0", cost, thinks(budget)), model("all.m-v1:0", cost, thinks(budget)), model("eu.m-v1:0", cost, ""),
@@ -286,9 +286,9 @@ func TestWiresOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		`{"model":"acme/m","id":"all.m-v1:0","context":1000,"output":100,"features":["budget"],"usd":{"prompt":"1","completion":"2"}}`,
-		`{"model":"acme/told","id":"m-told","context":1000,"output":100,"features":["schema","reasoning","fixed"],"usd":{"prompt":"1","completion":"2"}}`,
-		`{"model":"acme/both","id":"m-both","context":1000,"output":100,"features":["reasoning"],"usd":{"prompt":"1","completion":"2"}}`,
+		`{"model":"acme/m","id":"all.m-v1:0","context":1000,"output":100,"features":["budget"],"facts":{"budget_least":1024},"usd":{"prompt":"1","completion":"2"}}`,
+		`{"model":"acme/told","id":"m-told","context":1000,"output":100,"features":["schema","reasoning","fixed"],"facts":{"efforts":["low"]},"usd":{"prompt":"1","completion":"2"}}`,
+		`{"model":"acme/both","id":"m-both","context":1000,"output":100,"features":["reasoning"],"facts":{"efforts":["low"],"budget_least":1024},"usd":{"prompt":"1","completion":"2"}}`,
 	} {
 		if !strings.Contains(string(r.Catalog), line) {
 			t.Errorf("the catalog lacks %s:\n%s", line, r.Catalog)

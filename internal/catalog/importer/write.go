@@ -118,6 +118,14 @@ func (o *offer) append(b []byte) []byte {
 	if len(o.features) > 0 {
 		b = appendList(named(b, "features"), o.features)
 	}
+	if len(o.efforts) > 0 || o.budget != [2]int64{} {
+		b = append(named(b, "facts"), '{')
+		if len(o.efforts) > 0 {
+			b = appendList(named(b, "efforts"), o.efforts)
+		}
+		b = count(b, "budget_least", o.budget[0])
+		b = append(count(b, "budget_most", o.budget[1]), '}')
+	}
 	b = o.quote.append(b)
 	for _, tier := range slices.Sorted(maps.Keys(o.quote.tiers)) {
 		if tier == batch {

@@ -63,6 +63,11 @@ func offers(data []byte) map[string]map[priceKey]map[string]string {
 				prices[priceKey{}][name] = string(v)
 			}
 		}
+		for m := rawjson.MembersOf(rawjson.Find(offer, "facts")); m.Next(); {
+			if slices.Contains(facts, string(m.Name)) {
+				prices[priceKey{}][string(m.Name)] = factText(m.Value)
+			}
+		}
 		for _, tier := range []string{"flex", "priority", catalog.BatchTier} {
 			if v := rawjson.Find(offer, tier); v != nil {
 				collect(prices, tier, v)
@@ -75,6 +80,21 @@ func offers(data []byte) map[string]map[priceKey]map[string]string {
 
 // limits are compared like prices: a model whose context shrinks to one token cannot serve any call.
 var limits = []string{"context", "output"}
+
+// facts are shown beside prices, and no bound applies to them: they change how a request is written and no charge.
+var facts = []string{"budget_least", "budget_most", "efforts"}
+
+// factText is a fact as people read it: a number, or words with commas.
+func factText(v []byte) string {
+	var words []string
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		words = append(words, rawjson.Text(e.Value))
+	}
+	if words == nil {
+		return string(v)
+	}
+	return strings.Join(words, ", ")
+}
 
 func collect(to map[priceKey]map[string]string, tier string, v []byte) {
 	base := texts(rawjson.Find(v, "usd"))
@@ -195,6 +215,9 @@ func (c *Changes) Beyond(b Bounds) string {
 	}
 	for i := range c.Changed {
 		x := &c.Changed[i]
+		if slices.Contains(facts, x.Price) {
+			continue
+		}
 		if new(big.Rat).Neg(x.By).Cmp(Fraction(b.Drop)) > 0 || x.By.Cmp(Fraction(b.Rise)) > 0 && x.Old != "" && !slices.Contains(limits, x.Price) {
 			return fmt.Sprintf("%s of %s changes by %s", x.Price, x.Offer, percent(x.By))
 		}

@@ -53,7 +53,7 @@ func ByOffer(before, after []byte) []edit.ListChange {
 		}
 		one.Prices = append(one.Prices, edit.ListPrice{Name: x.Price, Old: x.Old, New: x.New})
 		switch {
-		case slices.Contains(limits, x.Price):
+		case slices.Contains(limits, x.Price), slices.Contains(facts, x.Price):
 		case x.By.Sign() > 0:
 			one.Kind = edit.ListRaised
 		case one.Kind == edit.ListLimits:
@@ -93,7 +93,7 @@ func ByOffer(before, after []byte) []edit.ListChange {
 func listed(prices map[priceKey]map[string]string) (out [][2]string) {
 	base := prices[priceKey{}]
 	for _, name := range slices.Sorted(maps.Keys(base)) {
-		if !slices.Contains(limits, name) {
+		if !slices.Contains(limits, name) && !slices.Contains(facts, name) {
 			out = append(out, [2]string{name, base[name]})
 		}
 	}

@@ -31,9 +31,9 @@ func offered(models map[string]string) []byte {
 func TestChangesByOffer(t *testing.T) {
 	t.Parallel()
 	const before = `{"offers":{"a":[{"model":"v/both","id":"both","usd":{"prompt":"2","completion":"3"}},{"model":"v/down","id":"down","context":10,"usd":{"prompt":"2"}},
-		{"model":"v/long","id":"long","context":10,"usd":{"prompt":"2"}},{"model":"v/old","id":"old","usd":{"prompt":"2"}}]}}`
+		{"model":"v/long","id":"long","context":10,"usd":{"prompt":"2"}},{"model":"v/think","id":"think","facts":{"efforts":["low","high"],"budget_most":9},"usd":{"prompt":"2"}},{"model":"v/old","id":"old","usd":{"prompt":"2"}}]}}`
 	const after = `{"offers":{"a":[{"model":"v/both","id":"both","usd":{"prompt":"1","completion":"4"}},{"model":"v/down","id":"down","context":20,"usd":{"prompt":"1"}},
-		{"model":"v/long","id":"long","context":20,"usd":{"prompt":"2"}},{"model":"v/new","id":"new","variant":"free","usd":{"prompt":"0"}}]}}`
+		{"model":"v/long","id":"long","context":20,"usd":{"prompt":"2"}},{"model":"v/think","id":"think","facts":{"efforts":["low","max"]},"usd":{"prompt":"2"}},{"model":"v/new","id":"new","variant":"free","usd":{"prompt":"0"}}]}}`
 	var got []string
 	for _, c := range update.ByOffer([]byte(before), []byte(after)) {
 		line := c.Kind + " " + c.Provider + " " + c.Model + " " + c.Offer
@@ -43,7 +43,7 @@ func TestChangesByOffer(t *testing.T) {
 		got = append(got, line)
 	}
 	want := []string{"new a v/new a new free; prompt >0", "raised a v/both a both; completion 3>4; prompt 2>1", "lowered a v/down a down; context 10>20; prompt 2>1",
-		"gone a v/old a old; prompt 2>", "limits a v/long a long; context 10>20"}
+		"gone a v/old a old; prompt 2>", "limits a v/long a long; context 10>20", "limits a v/think a think; budget_most 9>; efforts low, high>low, max"}
 	if !slices.Equal(got, want) {
 		t.Errorf("changes are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

@@ -68,6 +68,8 @@ func TestRising(t *testing.T) {
 		{"new and gone", append(slices.Clip(twenty[1:]), offerLine("n")), 1, 1, "", `"id":"n"`, ""},
 		{"longer", with(0, `"context":1000`, `"context":2000`), 1, 0, "", `"context":2000`, ""},
 		{"shorter", with(0, `"context":1000`, `"context":500`), 0, 1, "", "", `"context":500,`},
+		{"other words of effort", with(0, `"usd"`, `"facts":{"efforts":["low","max"],"budget_most":9},"usd"`), 1, 0, "", `"efforts":["low","max"]`, ""},
+		{"other words, and a price falls", with(0, `"usd":{"prompt":"1"`, `"facts":{"efforts":["low","max"]},"usd":{"prompt":"0.9"`), 0, 1, "", "", `"efforts"`},
 		{"a thousand times", append(with(0, prompt, `"prompt":"1000"`), offerLine("n")), 0, 2, "prompt of openai m00 changes by +99900.0 %", "", `"id":"n"`},
 		{"half is gone", twenty[:10], 0, 10, "10 of 20 offers are gone", `"id":"m19"`, ""},
 		{"many are new", append(twenty, strings.Split(strings.TrimSuffix(strings.Repeat(offerLine("NEW")+"\n", 12), "\n"), "\n")...), 0, 12, "12 offers are new, in addition to 20", "", "n11"},

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -274,7 +275,7 @@ func (u *Updater) PublishRising(ctx context.Context) (out Outcome, err error) {
 	return out, err
 }
 
-// rises reports whether an offer is new, or some of its prices and lengths rise and none falls.
+// rises reports whether an offer is new, or some of its prices, lengths and facts change and no price or length falls.
 func rises(c *edit.ListChange) bool {
 	if c.Kind == edit.ListNew {
 		return true
@@ -283,6 +284,9 @@ func rises(c *edit.ListChange) bool {
 		return false
 	}
 	for _, p := range c.Prices {
+		if slices.Contains(facts, p.Name) {
+			continue
+		}
 		if p.Old == "" || p.New == "" || share(p.Old, p.New).Sign() < 0 {
 			return false
 		}

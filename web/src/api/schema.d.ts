@@ -8583,6 +8583,8 @@ export interface components {
             models: number;
             /** @description It is out of service as a whole */
             absence: components["schemas"]["Absence"] | null;
+            /** @description What its server said of its models; null: it is not asked for them */
+            asked: components["schemas"]["ServerAsked"] | null;
             /** Format: date-time */
             updated_at: string | null;
             /** @description The database's row */
@@ -13271,6 +13273,27 @@ export interface components {
         /** @description Says that a mail was sent, or would have been. */
         Sent: {
             sent: boolean;
+        };
+        /** @description What the server of a provider with models: discover said when it was asked which models it has. */
+        ServerAsked: {
+            /** @description Ollama, vllm, sglang, llama.cpp, lmstudio or other; null until it has answered */
+            server: string | null;
+            /**
+             * Format: date-time
+             * @description The last time; null: not yet
+             */
+            asked_at: string | null;
+            /**
+             * Format: date-time
+             * @description The last time; null: never
+             */
+            answered_at: string | null;
+            /** @description Models in its last answer */
+            named: number;
+            /** @description Why it did not answer the last time; what it named before stays in service */
+            problem: string | null;
+            /** @description What of its answer was left out or is doubtful, and why */
+            notes: string[];
         };
         /** @description A program that works for an organization, and not for one of its people. */
         Service: {

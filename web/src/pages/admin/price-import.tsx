@@ -249,14 +249,16 @@ function Offer({ c }: { c: ImportChange }) {
   )
 }
 
-const lengths = ['context', 'output']
-/** A price in dollars, or a length in tokens. */
+const lengths = ['context', 'output', 'budget_least', 'budget_most']
+/** A price in dollars, a length in tokens, or words. */
 const shown = (name: string, value: string | null) =>
   value === null
     ? null
     : lengths.includes(name)
       ? tokens(Number(value))
-      : `${money(value, { sign: false, exact: true })} $`
+      : name === 'efforts'
+        ? value
+        : `${money(value, { sign: false, exact: true })} $`
 
 /** How many prices a row shows; an endpoint of images may have dozens. */
 const most = 4

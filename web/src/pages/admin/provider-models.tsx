@@ -8,14 +8,14 @@ import { availableQuery, queries, useMe } from '../../api/query'
 import { compare, decimal, perToken, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
-import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
+import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Link, LinkButton } from '../../ui/link'
 import { Dialog } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast, toastError } from '../../ui/toast'
-import { Price } from '../../ui/values'
+import { Price, When } from '../../ui/values'
 import { amount, endpointPage, renewAll, type Endpoint } from './provider-data'
 import type { Provider } from './providers'
 import { TakeOut, useReturn } from './take-out'
@@ -31,6 +31,7 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
     <>
       <Panel
         title={t('models')}
+        note={p.asked && <Asked asked={p.asked} />}
         flush
         actions={
           <>
@@ -42,6 +43,22 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
           </>
         }
       >
+        {p.asked && (p.asked.problem !== null || p.asked.notes.length > 0) && (
+          <div className="px-4 pb-3">
+            <Notice tone="warn">
+              {p.asked.problem !== null && (
+                <>
+                  {p.asked.answered_at === null ? t('askedSilent') : t('askedFails', { n: p.asked.named })} <span translate="no">{p.asked.problem}</span>
+                </>
+              )}
+              {p.asked.notes.map((note) => (
+                <span key={note} className="block" translate="no">
+                  {note}
+                </span>
+              ))}
+            </Notice>
+          </div>
+        )}
         {!data && !error ? (
           <SkeletonRows rows={4} />
         ) : (
@@ -111,6 +128,22 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
         />
       )}
       {adding && <NewModel p={p} onClose={() => setAdding(false)} />}
+    </>
+  )
+}
+
+/** When its server was asked which models it has, and what it is. */
+function Asked({ asked }: { asked: NonNullable<Provider['asked']> }) {
+  const t = useT('providers')
+  if (asked.answered_at === null) return t('askedNever')
+  return (
+    <>
+      {asked.server !== null && asked.server !== 'other' ? (
+        <span translate="no">{asked.server}</span>
+      ) : (
+        t('askedServer')
+      )}{' '}
+      {t('askedNamed', { n: asked.named })} <When at={asked.answered_at} />
     </>
   )
 }
