@@ -48,7 +48,8 @@ export function Models({ p, may, tried }: { p: Provider; may: boolean; tried: bo
             <Notice tone="warn">
               {p.asked.problem !== null && (
                 <>
-                  {p.asked.answered_at === null ? t('askedSilent') : t('askedFails', { n: p.asked.named })} <span translate="no">{p.asked.problem}</span>
+                  {p.asked.answered_at === null ? t('askedSilent') : t('askedFails', { n: p.asked.named })}{' '}
+                  <span translate="no">{p.asked.problem}</span>
                 </>
               )}
               {p.asked.notes.map((note) => (
