@@ -1,9 +1,36 @@
 import { expect, test } from 'vitest'
-import { shape, spentOf } from '../src/pages/overview/spending'
+import { add, decimal, plain, ZERO } from '../src/format'
+import { shape, spentOf, topAndOthers } from '../src/pages/overview/spending'
 
 test('the address keeps period and group, and nothing else', () => {
   expect(shape.write(shape.read({ days: '7', by: 'key' }))).toEqual({ days: '7', by: 'key' })
   expect(shape.write(shape.read({ days: '5', by: 'nonsense' }))).toEqual({})
+})
+
+test('whatever was spent: the largest and the others are the sums, each day and in all', () => {
+  let seed = 1
+  const random = (below: number) => (seed = (seed * 48271) % 2147483647) % below
+  const sum = (all: readonly (string | number | null | undefined)[]) =>
+    plain(all.reduce((s, x) => add(s, decimal(x) ?? ZERO), ZERO))
+  for (let round = 0; round < 60; round++) {
+    const days = 1 + random(31)
+    const series = Array.from({ length: random(7) }, (_, i) => {
+      const values = Array.from(
+        { length: days },
+        () => `${random(5)}.${String(random(1e9)).padStart(9, '0')}`,
+      )
+      return { key: `m/${i}`, label: null, values, total: sum(values) }
+    })
+    const unnamed = Array.from({ length: days }, () =>
+      random(2) ? '0' : `0.${String(random(1e9)).padStart(9, '0')}`,
+    )
+    const sums = unnamed.map((x, i) => sum([x, ...series.map((s) => s.values[i])]))
+    const most = random(5)
+    const got = topAndOthers(series, sums, sum(sums), most)
+    expect(got.series).toEqual(series.slice(0, most))
+    expect(sum([...got.series.map((s) => s.total), got.other_total])).toBe(sum(sums))
+    sums.forEach((x, i) => expect(sum([...got.series.map((s) => s.values[i]), got.other?.[i]])).toBe(x))
+  }
 })
 
 test('what the overview has is three models and the others, to the last digit', () => {

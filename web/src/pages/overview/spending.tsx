@@ -11,6 +11,7 @@ import {
   drawnMoney,
   money,
   plain,
+  subtract,
   ZERO,
   type Decimal,
 } from '../../format'
@@ -60,24 +61,47 @@ export const shape: SearchShape<View> = {
 }
 const exact = (v: string | number | null | undefined): Decimal => decimal(v) ?? ZERO
 
+/** The largest `most` series and the others, which are what is missing to the sums: chart, list and tooltip add up to the last digit. */
+export function topAndOthers(
+  series: Spent['series'],
+  sums: Amounts,
+  total: Spent['total'],
+  most: number,
+): Pick<Spent, 'series' | 'other' | 'other_total'> {
+  const shown = series.slice(0, most)
+  const rest = (sum: string | number | null, parts: Amounts) =>
+    plain(parts.reduce<Decimal>((left, x) => subtract(left, exact(x)), exact(sum)))
+  const other_total = rest(
+    total,
+    shown.map((x) => x.total),
+  )
+  const other = sums.map((sum, i) =>
+    rest(
+      sum,
+      shown.map((x) => x.values[i] ?? null),
+    ),
+  )
+  const none = [other_total, ...other].every((x) => compare(exact(x), ZERO) === 0)
+  return { series: shown, other: none ? null : other, other_total }
+}
+
 /** The 30 days by model that the overview itself has. */
 export function spentOf(v: Pick<Overview, 'days' | 'top' | 'spent_30_days'>): Spent {
-  const named = v.top.filter((x): x is typeof x & { model: string } => x.model !== null),
-    rest = v.top.find((x) => x.model === null && compare(exact(x.cost), ZERO) > 0)
-  const cost = (d: Overview['days'][number], model: string | null) =>
+  const named = v.top.filter((x): x is typeof x & { model: string } => x.model !== null)
+  const cost = (d: Overview['days'][number], model: string) =>
     d.parts.find((p) => p.model === model)?.cost ?? '0'
+  const sums = v.days.map((d) => d.cost)
+  const series = named.map((x) => ({
+    key: x.model,
+    label: x.model,
+    total: x.cost,
+    values: v.days.map((d) => cost(d, x.model)),
+  }))
   return {
     t: v.days.map((d) => d.date),
-    sums: v.days.map((d) => d.cost),
+    sums,
     total: v.spent_30_days,
-    series: named.slice(0, BARS).map((x) => ({
-      key: x.model,
-      label: x.model,
-      total: x.cost,
-      values: v.days.map((d) => cost(d, x.model)),
-    })),
-    other: rest ? v.days.map((d) => cost(d, null)) : null,
-    other_total: rest?.cost ?? '0',
+    ...topAndOthers(series, sums, v.spent_30_days, BARS),
     other_count: 0,
   }
 }
