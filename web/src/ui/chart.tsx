@@ -160,7 +160,8 @@ export function Chart(p: ChartProps) {
             aria-label={`${p.title}. ${t('chartHelp')}`}
             onKeyDown={keys}
             onBlur={() => setAt(null)}
-            className="h-full w-full rounded-control"
+            // Out of the flow: what was drawn for another width must not hold what is around it that wide until it is drawn again.
+            className="absolute inset-0 overflow-hidden rounded-control"
           >
             {!seen && <Skeleton className="h-full w-full" />}
           </div>
