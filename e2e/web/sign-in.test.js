@@ -35,6 +35,8 @@ server:
   public_url: ${url}
   shutdown_delay: 0s
 builtin: false
+providers:
+  - id: groq
 mail:
   host: 127.0.0.1
   port: ${post.port}
@@ -84,6 +86,18 @@ async function enter(email) {
 }
 let admin;
 
+test('the link of the first start works in a tab that has the gateway open', async () => {
+  const { hash, pathname } = new URL(weir.setup);
+  for (const [at, to] of [['/models', pathname], [pathname, pathname], ['/setup', '/setup'], ['/welcome', '/welcome']]) {
+    const page = await open(b, weir, { path: at });
+    assert.equal(await page.getByRole('button', { name: 'Become the administrator' }).count(), 0, at);
+    await page.evaluate((link) => { location.href = link; }, weir.url + to + hash); // as a paste into the address bar: between equal paths the hash alone changes
+    await page.getByRole('button', { name: 'Become the administrator' }).waitFor();
+    await page.waitForURL((u) => u.pathname === '/setup' && u.hash === ''); // the token is gone from the address
+    await page.done();
+  }
+});
+
 test('the link of the first start makes the administrator, who links a provider and signs in with it', async () => {
   admin = await open(b, weir, { path: new URL(weir.setup).pathname + new URL(weir.setup).hash });
   await admin.getByLabel('E-mail').fill('root@example.org');
@@ -104,6 +118,18 @@ test('the link of the first start makes the administrator, who links a provider 
   await page.waitForURL(/\/settings\/security$/);
   await page.getByText('through Acme').first().waitFor();
   await done(page);
+});
+
+test('a provider that is declared without a key is said in the log at start, in the list and on its page', async () => {
+  const said = weir.log().split('\n').find((l) => l.includes('has no key'));
+  assert.match(said ?? '', /provider groq/);
+  assert.match(said, /GROQ_API_KEY/);
+  await admin.goto(`${weir.url}/admin/providers`);
+  const row = admin.getByRole('table', { name: 'Connected' }).getByRole('row').filter({ hasText: 'Groq' });
+  await row.getByText('has no key').waitFor();
+  await row.getByRole('link', { name: 'Groq' }).click();
+  await admin.getByText('has no key').first().waitFor();
+  await admin.getByText('GROQ_API_KEY').waitFor();
 });
 
 test('an invitation is accepted with the provider', async () => {

@@ -69,6 +69,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"a ledger in balance", nil, "books", app.Good, "checks of the ledger hold"},
 		{"a provider that answers", nil, "provider hut", app.Good, "answers in"},
 		{"a provider that does not", func(c *config.Config) { c.Providers[0].BaseURL = "http://127.0.0.1:1/v1" }, "provider hut", app.Bad, "no connection to 127.0.0.1:1"},
+		{"a declared provider without a key", func(c *config.Config) { c.Providers = append(c.Providers, config.Provider{ID: "groq"}) }, "provider groq", app.Weak, "has no key"},
 		{"no model", func(c *config.Config) { c.Providers = nil }, "catalog", app.Bad, "no model is served"},
 		{"a file for a folder", func(c *config.Config) { c.DataDir = filepath.Join(c.DataDir, "weir.db") }, "data directory", app.Bad, "is not a folder"},
 		{"a folder that others read", func(c *config.Config) { _ = os.Chmod(c.DataDir, 0o755) }, "data directory", app.Weak, "others on this machine"},
