@@ -4,7 +4,11 @@ import { browser, demo, open, settled } from './weir.js';
 
 const [folder = '/tmp/weir-screens', only = ''] = process.argv.slice(2);
 await mkdir(folder, { recursive: true });
-const weir = await demo();
+// With its month, and as a seller who makes invoices out.
+const weir = await demo({ month: true, env: {
+  WEIR_INVOICES_ENABLED: 'true', WEIR_INVOICES_SELLER_NAME: 'ООО «Плотина»', WEIR_INVOICES_SELLER_INN: '0012345673', WEIR_INVOICES_SELLER_KPP: '001201001', WEIR_INVOICES_SELLER_ADDRESS: 'Москва', WEIR_INVOICES_SELLER_BANK: 'АО «Речной банк»',
+  WEIR_INVOICES_SELLER_BIK: '000000225', WEIR_INVOICES_SELLER_ACCOUNT: '40702810400000000018', WEIR_INVOICES_SELLER_CORRESPONDENT_ACCOUNT: '30101810300000000225', WEIR_INVOICES_SELLER_DIRECTOR: 'Иванова А. П.',
+} });
 const b = await browser();
 const looks = [
   ['', {}], ['-dark', { theme: 'dark' }], ['-ru', { language: 'ru' }], ['-phone', { size: 'phone' }], ['-phone-ru', { size: 'phone', language: 'ru', theme: 'dark' }],

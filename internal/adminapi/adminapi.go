@@ -51,7 +51,7 @@ type Deps struct {
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat(
 		reconciliations(d.Reconciliations),
-		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of, keyOperations{d.Editor, d.Console, d.TestKey, d.DeclaredKeys}), failures(d.Of), sales(d.Of), endpointActivity(d), nowRoutes(d.Editor, d.Console),
+		users(d.Of), userActs(d.Of), newUsers(d.Of, d.Corrections), allCalls(d.Of, keyOperations{d.Editor, d.Console, d.TestKey, d.DeclaredKeys}), failures(d.Of), sales(d.Of), endpointActivity(d), nowRoutes(d),
 		priceRoutes(d),
 		catalogRoutes(d), absenceRoutes(d), stateRoutes(d), []operation.Operation{providerTests(d.Test)}, providerKeyRoutes(d), rateRoutes(d),
 		corrections(d.Corrections, d.Accounts), vouchers(d.Vouchers), paymentRoutes(d), invoices(d.Invoices, d.Audit),

@@ -2,7 +2,6 @@ package adminapi
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"weir/internal/accountapi"
@@ -147,12 +146,7 @@ func (o priceOperations) shown(ctx context.Context, c *operation.Call, d *edit.D
 
 // named are the names of those who made drafts.
 func (o priceOperations) named(ctx context.Context, drafts ...edit.Draft) (map[string]string, error) {
-	var ids []string
-	for i := range drafts {
-		ids = append(ids, actorID(drafts[i].Actor))
-	}
-	slices.Sort(ids)
-	return o.log.NamesOf(ctx, slices.Compact(ids))
+	return namesOf(ctx, o.log, drafts, func(d *edit.Draft) string { return actorID(d.Actor) })
 }
 
 func listOf(p *edit.Prices) *ListOfDraft {

@@ -113,11 +113,12 @@ func rounded(f float64) float64 { return math.Round(f*10) / 10 }
 type NowEvent struct {
 	At     time.Time `json:"at"`
 	Kind   string    `json:"kind" enum:"ejected,returned,prices,publication,rate,provider,endpoint,absence,alias,order,setting"`
-	ID     *string   `json:"id"`     // of the endpoint or provider
-	Node   *string   `json:"node"`   // that saw it
-	Actor  *string   `json:"actor"`  // who did it
-	Action *string   `json:"action"` // of the audit log
-	Before *string   `json:"before"` // version of the price list, or rubles per dollar; of a publication, how many endpoints it changes
+	ID     *string   `json:"id"`         // of the endpoint or provider
+	Node   *string   `json:"node"`       // that saw it
+	Actor  *string   `json:"actor"`      // who did it
+	Name   *string   `json:"actor_name"` // of that user, or of the owner of that key
+	Action *string   `json:"action"`     // of the audit log
+	Before *string   `json:"before"`     // version of the price list, or rubles per dollar; of a publication, how many endpoints it changes
 	After  *string   `json:"after"`
 	Margin *string   `json:"margin"` // of a rate, where that was set
 
@@ -151,6 +152,7 @@ type Now struct {
 	Counts    EndpointCount `json:"counts"`
 	Events    []NowEvent    `json:"events"` // newest first
 	Nodes     []NowNode     `json:"nodes"`
+	Rate      RateInForce   `json:"rate"` // of the node that answers
 }
 
 // EndpointCount is how many endpoints stand how.
@@ -186,11 +188,12 @@ const (
 type nowOperations struct {
 	Editor
 	*console.Console
+	log AuditLog
 }
 
 func (o nowOperations) now(ctx context.Context, c *operation.Call, _ *operation.None) (out Now, err error) {
 	built, nodes := o.Console.Built(), o.Nodes()
-	out = Now{At: c.At, Figures: figuresOf(nodes), Points: pointsOf(nodes), Nodes: make([]NowNode, len(nodes)), Checks: []MoneyCheck{}}
+	out = Now{At: c.At, Figures: figuresOf(nodes), Points: pointsOf(nodes), Nodes: make([]NowNode, len(nodes)), Checks: []MoneyCheck{}, Rate: rateInForceOf(&built.Rate)}
 	for i := range nodes {
 		out.Nodes[i] = nodeOf(&nodes[i], i == 0)
 	}
@@ -330,6 +333,10 @@ func (o nowOperations) events(ctx context.Context, nodes []console.Node) ([]NowE
 	if err != nil {
 		return nil, err
 	}
+	names, err := namesOf(ctx, o.log, entries, func(e *edit.Entry) string { return actorID(e.Name) })
+	if err != nil {
+		return nil, err
+	}
 	out := []NowEvent{}
 	for i := range nodes {
 		for _, e := range nodes[i].Events {
@@ -342,7 +349,9 @@ func (o nowOperations) events(ctx context.Context, nodes []console.Node) ([]NowE
 		}
 	}
 	for i := range entries {
-		out = append(out, changeOf(&entries[i]))
+		one := changeOf(&entries[i])
+		one.Name = accountapi.OrNull(names[actorID(entries[i].Name)])
+		out = append(out, one)
 	}
 	slices.SortStableFunc(out, func(a, b NowEvent) int { return b.At.Compare(a.At) })
 	return out[:min(len(out), mostEvents)], nil
@@ -364,8 +373,8 @@ func changeOf(e *edit.Entry) NowEvent {
 	return one
 }
 
-func nowRoutes(e Editor, c *console.Console) []operation.Operation {
-	o := nowOperations{e, c}
+func nowRoutes(d Deps) []operation.Operation {
+	o := nowOperations{d.Editor, d.Console, d.Audit}
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/now", ID: "getAdminNow", Access: operation.Operating, Tag: "administration",

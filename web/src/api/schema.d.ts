@@ -11385,6 +11385,8 @@ export interface components {
             /** @description Newest first */
             events: components["schemas"]["NowEvent"][];
             nodes: components["schemas"]["NowNode"][];
+            /** @description Of the node that answers */
+            rate: components["schemas"]["RateInForce"];
         };
         /** @description An endpoint with how it stands at all nodes. */
         NowEndpoint: {
@@ -11437,6 +11439,8 @@ export interface components {
             node: string | null;
             /** @description Who did it */
             actor: string | null;
+            /** @description Of that user, or of the owner of that key */
+            actor_name: string | null;
             /** @description Of the audit log */
             action: string | null;
             /** @description Version of the price list, or rubles per dollar; of a publication, how many endpoints it changes */

@@ -4,7 +4,7 @@ const messages = {
   title: 'Calls of everybody',
   note: 'Nothing here changes anything. Texts of calls are not shown. Times are UTC.',
   find: 'Open a call by its id',
-  findHint: 'gen-…, req_… or vj_…: opens the call',
+  findHint: 'gen-…, req_… or vj_… of a call',
   findWrong: 'This is no id of a call: it begins with gen-, req_ or vj_.',
   account: 'Account',
   onlyAccount: 'show only this account',

@@ -5,7 +5,7 @@ const messages: Translation<typeof en> = {
   title: 'Вызовы всех',
   note: 'Здесь ничего не меняется. Тексты вызовов не показаны. Время — UTC.',
   find: 'Открыть вызов по id',
-  findHint: 'gen-…, req_… или vj_…: откроет вызов',
+  findHint: 'gen-…, req_… или vj_… вызова',
   findWrong: 'Это не id вызова: он начинается с gen-, req_ или vj_.',
   account: 'Аккаунт',
   onlyAccount: 'показать только этот аккаунт',

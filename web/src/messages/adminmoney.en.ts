@@ -5,7 +5,7 @@ const messages = {
   paymentsNote: 'Cards, SBP and wallets through payment providers. Times are UTC.',
   payment: 'Payment',
   searchPayment: 'Find a payment',
-  searchPaymentHint: 'Id of a payment or refund, here or there',
+  searchPaymentHint: 'Id of a payment or refund',
   state: 'State',
   only_any: 'Any state',
   only_hanging: 'Needs somebody',

@@ -6,7 +6,7 @@ const messages: Translation<typeof en> = {
   paymentsNote: 'Карты, СБП и кошельки через платёжные сервисы. Время — UTC.',
   payment: 'Платёж',
   searchPayment: 'Найти платёж',
-  searchPaymentHint: 'Номер платежа или возврата, здесь или там',
+  searchPaymentHint: 'Номер платежа или возврата',
   state: 'Состояние',
   only_any: 'Любое состояние',
   only_hanging: 'Нужен человек',

@@ -99,6 +99,7 @@ const messages = {
   prices: 'Price list',
   pricesProgram: 'of the program',
   rate: 'Rate',
+  rateIs: '1 $ is {rate} ₽, margin {margin}',
   clock: 'Clock',
   ahead: '{time} ahead',
   behind: '{time} behind',

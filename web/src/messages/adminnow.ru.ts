@@ -147,6 +147,7 @@ export default {
   prices: 'Прайс-лист',
   pricesProgram: 'из программы',
   rate: 'Курс',
+  rateIs: '1 $ — {rate} ₽, наценка {margin}',
   clock: 'Часы',
   ahead: 'спешат на {time}',
   behind: 'отстают на {time}',

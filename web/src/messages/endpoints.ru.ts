@@ -6,13 +6,13 @@ export default {
   find: 'Провайдер, модель, ключ',
   anyState: 'Любое состояние',
   which: 'Какие точки',
-  state_healthy: 'работает',
-  state_slow: 'медленно',
+  state_healthy: 'исправна',
+  state_slow: 'медленная',
   state_ejected: 'отключена',
   state_draining: 'выводится',
   state_off: 'выключена',
   counts:
-    'отключено {ejected} · медленных {slow} · выводится {draining} · выключено {off} · работает {healthy}',
+    'отключено {ejected} · медленных {slow} · выводится {draining} · выключено {off} · исправно {healthy}',
   running: {
     one: 'выводится, остался {n}',
     few: 'выводится, осталось {n}',

@@ -98,6 +98,7 @@ const messages = {
   reopen: 'Take back',
   whose: 'Whose keys these are',
   whoseNote: 'It is remembered. Where it is known of all keys, each is compared by itself.',
+  line: 'line {n}',
   noName: 'without a key',
   unknownKey: 'not known',
   otherProgram: 'of another program',

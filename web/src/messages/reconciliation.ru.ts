@@ -167,6 +167,7 @@ const messages: Translation<typeof en> = {
   reopen: 'Открыть снова',
   whose: 'Чьи это ключи',
   whoseNote: 'Это запомнится. Если известно про все ключи, каждый сверяется отдельно.',
+  line: 'строка {n}',
   noName: 'без ключа',
   unknownKey: 'неизвестно',
   otherProgram: 'другой программы',

@@ -6,7 +6,7 @@ const messages = {
   steps: 'Steps',
   table: 'Table',
   nobody: 'No provider was considered: the call ended before routing.',
-  yourCall: 'Your call',
+  yourCall: 'The call',
   answered: 'answered',
   failed: 'failed',
   spare: 'not needed',

@@ -44,6 +44,14 @@ export const phone: readonly Place[] = [
   { to: '/calls', label: 'calls', icon: 'list' },
   { to: '/money', label: 'money', icon: 'wallet' },
 ]
+/** The same for those who run the gateway, on the pages of the console */
+export const phoneConsole: readonly Place[] = [
+  { to: '/admin', label: 'now', icon: 'pulse' },
+  { to: '/admin/endpoints', label: 'endpoints', icon: 'link' },
+  { to: '/admin/calls', label: 'calls', icon: 'list' },
+  { to: '/admin/people', label: 'people', icon: 'people' },
+  { to: '/overview', label: 'account', icon: 'person' },
+]
 export const isAt = (
   p: Pick<Place, 'to' | 'under'> & { beside?: readonly string[] | undefined },
   path: string,

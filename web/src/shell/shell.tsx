@@ -16,7 +16,7 @@ import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
 import { DemoMark } from './demo-mark'
 import { bar } from './first'
-import { initials, isAt, phone, side, top } from './nav'
+import { initials, isAt, phone, phoneConsole, side, top } from './nav'
 
 // Menus come after the first paint: the page does not wait for what opens on a press.
 const PersonMenu = lazy(
@@ -44,7 +44,8 @@ export function Shell() {
   const [palette, setPalette] = useState(false)
   const [keys, setKeys] = useState(false)
   const [asked, setAsked] = useState<{ why: 'expired' | 'prove'; done: (ok: boolean) => void } | null>(null)
-  const below = phone.filter((p) => hasPage(p.to))
+  const running = me?.operator === true && (path === '/admin' || path.startsWith('/admin/'))
+  const below = (running ? phoneConsole : phone).filter((p) => hasPage(p.to))
   const loading = useRouterState({ select: (s) => s.status === 'pending' })
 
   useEffect(() => {
@@ -237,7 +238,7 @@ export function Shell() {
             <Link
               key={p.to}
               to={p.to}
-              aria-current={isAt(p, path) ? 'page' : undefined}
+              aria-current={path === p.to || (p.to !== '/admin' && isAt(p, path)) ? 'page' : undefined}
               className={
                 'flex flex-1 flex-col items-center justify-center gap-1 text-label font-medium ' +
                 'text-ink3 no-underline aria-[current=page]:text-accent-ink'

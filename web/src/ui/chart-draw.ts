@@ -76,6 +76,7 @@ export function draw(
   const font = '500 11px Inter, system-ui, sans-serif'
   const gap = bars && n > 1 ? (x[n - 1]! - x[0]!) / (n - 1) : 0
   let shownY: string[] = []
+  const whole = p.series.every((s) => s.values.every((v) => v === null || Number.isInteger(v)))
   // A value between gaps has no line; it gets a point.
   const alone = (v: readonly (number | null)[]) => (): number[] =>
     v.flatMap((y, k) => (y !== null && (v[k - 1] ?? null) === null && (v[k + 1] ?? null) === null ? [k] : []))
@@ -120,6 +121,10 @@ export function draw(
           ticks: { show: false },
           gap: 6,
           space: 40,
+          // What is counted has no halves.
+          ...(whole
+            ? { incrs: Array.from({ length: 45 }, (_, i) => [1, 2, 5][i % 3]! * 10 ** Math.floor(i / 3)) }
+            : {}),
           values: (_u, splits) => (shownY = splits.map((v) => (v === 0 ? '0' : p.format(v)))),
           size: () => 14 + Math.max(16, ...shownY.map((s) => s.length * 6.6)),
         },

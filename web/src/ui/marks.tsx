@@ -15,15 +15,18 @@ export function Tag({
   tone = 'plain',
   children,
   title,
+  long = false,
 }: {
   tone?: Tone
   children: ReactNode
   title?: string
+  /** It may take two lines rather than make its column wider */
+  long?: boolean
 }) {
   return (
     <span
       title={title}
-      className={`inline-flex items-center gap-1 rounded-tag px-[7px] py-px text-label leading-[18px] font-medium whitespace-nowrap ${tones[tone]}`}
+      className={`inline-flex items-center gap-1 rounded-tag px-[7px] py-px text-label leading-[18px] font-medium ${long ? 'text-left' : 'whitespace-nowrap'} ${tones[tone]}`}
     >
       {children}
     </span>

@@ -274,7 +274,7 @@ export function Table<R>({
       {asTable && (
         <div
           ref={frame}
-          className={`${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : ''} ${phone ? 'max-md:hidden' : ''}`}
+          className={`rounded-b-[7px] ${wider ? 'max-h-[calc(100dvh-64px)] overflow-auto [--stick:0px]' : 'overflow-clip'} ${phone ? 'max-md:hidden' : ''}`}
           {...(wider ? { tabIndex: 0, role: 'region', 'aria-label': caption } : {})}
         >
           <table
@@ -345,7 +345,7 @@ export function Table<R>({
                     {columns.map((c, i) => {
                       const className =
                         `px-2.5 font-normal first:pl-4 last:pr-4 md:first:pl-5 md:last:pr-5 ` +
-                        `${dense ? 'h-9' : 'h-11'} ${c.align === 'end' ? 'num' : 'text-left'} ` +
+                        `${dense ? 'h-9' : 'h-11 py-[3px]'} ${c.align === 'end' ? 'num' : 'text-left'} ` +
                         `${c.from ? hidden[c.from] : ''} ` +
                         `${wider && i === 0 ? 'sticky left-0 z-[1] bg-inherit' : ''}`
                       return i === heading ? (

@@ -356,7 +356,7 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
       from: 'lg' as const,
       cell: (r: Row) => <Some value={r.margin} />,
     },
-    { key: 'result', head: c('result'), width: '150px', cell: (r: Row) => <Result r={r} /> },
+    { key: 'result', head: c('result'), cell: (r: Row) => <Result r={r} /> },
   ]
 }
 
@@ -376,7 +376,11 @@ function Account({ r }: { r: Row }) {
 function Result({ r }: { r: Row }) {
   const t = useT('admincalls')
   const x = resultOf(useT('calls'), r)
-  return <Tag tone={x.tone}>{r.result === 'canceled' ? t('stopped') : x.text}</Tag>
+  return (
+    <Tag long tone={x.tone}>
+      {r.result === 'canceled' ? t('stopped') : x.text}
+    </Tag>
+  )
 }
 
 function Phone({ r }: { r: Row }) {

@@ -58,7 +58,7 @@ export default function NowPage() {
           <Figures now={now} />
           <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,1fr)_320px]">
             <History now={now} />
-            <Money checks={now.checks} />
+            <Money now={now} />
           </div>
           <Endpoints now={now} />
           <div className="grid grid-cols-1 gap-5 lg:grid-cols-2">
@@ -191,7 +191,7 @@ function History({ now }: { now: Now }) {
 /** These two are found out in the background, first when a node has run for a minute. */
 const unknown = (c: Check) => c.at === null && (c.kind === 'ledger' || c.kind === 'audit')
 
-function Money({ checks }: { checks: readonly Check[] }) {
+function Money({ now: { checks, rate } }: { now: Now }) {
   const t = useT('adminnow')
   const detail = (c: Check): ReactNode => {
     if (unknown(c)) return t('notYet')
@@ -201,8 +201,14 @@ function Money({ checks }: { checks: readonly Check[] }) {
         return t('lag', { size: bytes(c.value) })
       case 'aside':
         return c.value === 0 ? null : t('asideCount', { n: c.value })
-      case 'prices':
       case 'rate':
+        return (
+          <>
+            {t('rateIs', { rate: number(Number(rate.rate), 4), margin: percent(Number(rate.margin) * 100) })}
+            {c.at && <span className="block">{c.value === 0 ? t('today') : t('days', { n: c.value })}</span>}
+          </>
+        )
+      case 'prices':
         return (
           <>
             {c.detail && (
@@ -341,7 +347,7 @@ function Events({ events }: { events: readonly Event[] }) {
   const failed = (n: number) => (n === 0 ? t('failedNone') : t('failedN', { n }))
   const sentence = (e: Event): string => {
     const id = e.id ?? ''
-    const actor = e.actor ?? ''
+    const actor = e.actor_name ?? e.actor ?? ''
     switch (e.kind) {
       case 'ejected':
         return t('event_ejected', { id, calls: e.calls ?? 0 })

@@ -264,7 +264,7 @@ function Who({ r, chosen }: { r: Row; chosen: Chosen }) {
           {r.role !== 'user' && <Tag tone="accent">{t(`role_${r.role}`)}</Tag>}
           {r.blocked ? <Tag tone="bad">{t('blocked')}</Tag> : empty && <Tag tone="warn">{t('noMoney')}</Tag>}
         </span>
-        <span translate="no" className="block max-w-44 truncate text-label text-ink3 md:max-xl:max-w-none">
+        <span translate="no" className="block max-w-36 truncate text-label text-ink3 md:max-xl:max-w-none">
           {r.email ?? r.id}
         </span>
       </span>

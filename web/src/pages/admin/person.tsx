@@ -243,7 +243,11 @@ function Calls({ p, refund }: { p: Shape; refund: ((call: string) => void) | und
   type Call = Shape['calls'][number]
   const result = (r: Call) => {
     const x = resultOf(c, r)
-    return <Tag tone={x.tone}>{x.text}</Tag>
+    return (
+      <Tag long tone={x.tone}>
+        {x.text}
+      </Tag>
+    )
   }
   const model = (r: Call) => (
     <span className="block min-w-0 py-1">

@@ -194,7 +194,7 @@ function Row({ of, x }: { of: string; x: Difference }) {
         {x.place !== null && (
           <span translate="no" className="text-ink3">
             {' '}
-            {x.place}
+            {x.place.replace(/^line (\d+)$/, (_, n: string) => t('line', { n }))}
           </span>
         )}
       </p>

@@ -215,7 +215,7 @@ function Applies({ s }: { s: Setting }) {
   const t = useT('adminsettings')
   const place = places[s.key]
   return (
-    <span className="flex flex-wrap items-center gap-2 text-ink3">
+    <span className="flex flex-wrap items-center gap-x-2 whitespace-nowrap text-ink3">
       {s.live ? t('live') : t('restart')}
       {place && (
         <Link to={place} className="text-accent-ink" aria-label={t('changeOf', { key: s.key })}>
