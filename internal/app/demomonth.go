@@ -11,6 +11,7 @@ import (
 	"weir/internal/demo"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/store"
 )
 
@@ -40,7 +41,8 @@ func (g *Gateway) demoPeople(ctx context.Context, o *DemoOptions, keep money.Nan
 	if err != nil {
 		return account.User{}, err
 	}
-	return made.Owner, nil
+	// The rate of the gateway is the one in the prices of its vendors, so that the page of prices says what they were made with.
+	return made.Owner, g.editor.SetRate(ctx, rate.Record{Source: rate.Manual, RubPerUSD: demoRate, Margin: demoMargin}, demo.Actor)
 }
 
 // monthStores are what the month is written into.

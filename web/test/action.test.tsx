@@ -79,3 +79,17 @@ test('an action that leaves the page stays busy when it went well, and can be tr
   await act(async () => f.tries[1]!.resolve())
   expect(f.now().busy).toBe(true)
 })
+
+test('two clicks before the next render act once, and another act is another', async () => {
+  const f = form()
+  await act(async () => {
+    const { run } = f.now()
+    run('a')
+    run('a')
+    run('b')
+  })
+  expect(f.work.mock.calls).toEqual([['a'], ['b']])
+  await act(async () => f.tries.forEach((t) => t.resolve()))
+  await act(async () => f.now().run('a'))
+  expect(f.work).toHaveBeenCalledTimes(3)
+})

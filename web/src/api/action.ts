@@ -2,7 +2,7 @@
  * What a press of a button or a sent form does: whether it is under way, and what was refused. State of React alone: with the mutations of
  * the query library the page of the sign-in, which reads nothing, would be an eighth larger.
  */
-import { useState, type FormEvent } from 'react'
+import { useRef, useState, type FormEvent } from 'react'
 import { ApiError } from './client'
 import { said } from './explain'
 
@@ -16,6 +16,7 @@ interface Options {
 }
 
 export interface Action<A extends readonly unknown[]> {
+  /** The same again, before the last one has ended, is a second click of one press: it does nothing. */
   readonly run: (...args: A) => void
   /** For a form's onSubmit: one at a time. */
   readonly submit: (e: FormEvent, ...args: A) => void
@@ -38,7 +39,10 @@ export function useAction<A extends readonly unknown[] = []>(
   const [running, setRunning] = useState<A | null>(null)
   const [error, setError] = useState<unknown>(null)
   const busy = running !== null
+  // Besides the state, which changes with the next render: two clicks can come before that.
+  const under = useRef<A | null>(null)
   const start = async (args: A) => {
+    under.current = args
     setRunning(args)
     setError(null)
     let stays = leaves
@@ -50,13 +54,17 @@ export function useAction<A extends readonly unknown[] = []>(
       failed?.(e)
     }
     settled?.()
-    if (!stays) setRunning(null)
+    if (stays) return
+    under.current = null
+    setRunning(null)
   }
   return {
-    run: (...args) => void start(args),
+    run: (...args) => {
+      if (!under.current || args.some((a, i) => !Object.is(a, under.current![i]))) void start(args)
+    },
     submit: (e, ...args) => {
       e.preventDefault()
-      if (!busy) void start(args)
+      if (!under.current) void start(args)
     },
     busy,
     running,

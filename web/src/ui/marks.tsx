@@ -26,7 +26,7 @@ export function Tag({
   return (
     <span
       title={title}
-      className={`inline-flex items-center gap-1 rounded-tag px-[7px] py-px text-label leading-[18px] font-medium ${long ? 'text-left' : 'whitespace-nowrap'} ${tones[tone]}`}
+      className={`inline-flex items-center gap-1 rounded-tag px-[7px] py-px text-label leading-[18px] font-medium ${long ? 'text-left whitespace-normal' : 'whitespace-nowrap'} ${tones[tone]}`}
     >
       {children}
     </span>
