@@ -2,6 +2,7 @@ package accountapi
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -347,7 +348,7 @@ func organizations(d Deps) []operation.Operation {
 			return out, err
 		}),
 	}
-	return append(append(append(append(all, o.members()...), o.teams()...), o.services()...), o.invitations()...)
+	return slices.Concat(all, o.members(), o.teams(), o.services(), o.invitations(), o.directory())
 }
 
 func (o orgs) members() []operation.Operation {

@@ -73,6 +73,9 @@ const (
 	OrgService     = "organization.service_change"
 	OrgServiceGone = "organization.service_end"
 
+	OrgConnected    = "organization.directory_connect"
+	OrgDisconnected = "organization.directory_disconnect"
+
 	PaymentMade     = "payment.create"
 	PaymentCanceled = "payment.cancel"
 	PaymentProblem  = "payment.problem"

@@ -103,7 +103,7 @@ func (x *request) mayAct(c *apikey.Caller) error {
 // free reports whether nothing of an account is behind the route.
 func (r *Route) free() bool {
 	switch r.access {
-	case public, unlimited, visiting, notifying, linked:
+	case public, unlimited, visiting, notifying, linked, provisioning:
 		return true
 	case anyKey, inference, management, administration, operating, signedIn:
 	}

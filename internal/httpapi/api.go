@@ -31,6 +31,7 @@ import (
 	"weir/internal/relay"
 	"weir/internal/usertext"
 	"weir/internal/wire/messages"
+	"weir/internal/wire/scim"
 )
 
 // Completer carries text requests. *relay.Relay is one.
@@ -93,6 +94,7 @@ type Deps struct {
 	CallerOf func(ctx context.Context, id string) (*apikey.Caller, error)
 
 	Organizations Organizations // nil: there are none
+	Directories   Directories   // nil: no directory is let in
 
 	Agents        Agents         // nil: programs cannot be signed in
 	AgentReports  AgentReports   // nil: what programs report of themselves is not kept
@@ -314,6 +316,23 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/v1/logs", access: anyKey, envelope: messagesEnvelope, body: managementBody, aside: true, handle: (*request).postLogs},
 		{Method: "POST", Pattern: "/v1/traces", access: anyKey, envelope: messagesEnvelope, body: managementBody, aside: true, handle: (*request).postTraces},
 		{Method: "GET", Pattern: usagePath, access: anyKey, envelope: messagesEnvelope, handle: (*request).getOAuthUsage},
+		{Method: "GET", Pattern: scim.Root + "/ServiceProviderConfig", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/ResourceTypes", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/ResourceTypes/{name}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Schemas", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Schemas/{id}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Users", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "POST", Pattern: scim.Root + "/Users", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Users/{id}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "PUT", Pattern: scim.Root + "/Users/{id}", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "PATCH", Pattern: scim.Root + "/Users/{id}", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "DELETE", Pattern: scim.Root + "/Users/{id}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Groups", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "POST", Pattern: scim.Root + "/Groups", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "GET", Pattern: scim.Root + "/Groups/{id}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
+		{Method: "PUT", Pattern: scim.Root + "/Groups/{id}", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "PATCH", Pattern: scim.Root + "/Groups/{id}", access: provisioning, envelope: scimEnvelope, body: managementBody, handle: (*request).provision},
+		{Method: "DELETE", Pattern: scim.Root + "/Groups/{id}", access: provisioning, envelope: scimEnvelope, handle: (*request).provision},
 		{Method: "GET", Pattern: "/openapi.yaml", access: public, handle: (*request).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*request).getHealth},
 		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*request).getReady},

@@ -27,7 +27,11 @@ func (x *request) authorize() error {
 		}
 		return x.api.quotas.Anonymous(x.at, x.addressName())
 	}
-	caller, err := x.authenticate()
+	find := x.verify
+	if x.route.access == provisioning {
+		find = x.verifyDirectory
+	}
+	caller, err := x.authenticate(find)
 	if err != nil {
 		return err
 	}
@@ -58,8 +62,8 @@ func (x *request) authorize() error {
 
 // authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only
 // failures count.
-func (x *request) authenticate() (*apikey.Caller, error) {
-	caller, err := x.verify()
+func (x *request) authenticate(find func() (*apikey.Caller, error)) (*apikey.Caller, error) {
+	caller, err := find()
 	if !fault.Is(err, fault.Authentication) {
 		return caller, err
 	}
@@ -100,7 +104,7 @@ func (x *request) unauthorized(op string) error {
 		header = "x-api-key: <API key>"
 	case geminiEnvelope:
 		header = "x-goog-api-key: <API key>"
-	case standardEnvelope, oauthEnvelope:
+	case standardEnvelope, oauthEnvelope, scimEnvelope:
 	}
 	return fault.New(fault.Authentication, op, "The API key is missing, wrong, disabled or expired, or there are two different ones. Send one as "+header+".")
 }

@@ -11,6 +11,7 @@ import (
 	"weir/internal/httpserver"
 	"weir/internal/rawjson"
 	"weir/internal/redact"
+	"weir/internal/wire/scim"
 )
 
 // outcome is what a kind of fault is called in the styles that have names of their own; statuses and the standard envelope are httpserver's.
@@ -189,6 +190,8 @@ func (x *request) writeError(e *fault.Error) {
 		body = GeminiErrorBody(e, x.id)
 	case envelope == oauthEnvelope:
 		body = OAuthErrorBody(e)
+	case envelope == scimEnvelope:
+		body = scim.ErrorBody(status, httpserver.Sentence(e, httpserver.FieldName(e.Param)))
 	case x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"):
 		body = httpserver.CodedErrorBody(e, x.id)
 	default:

@@ -166,6 +166,7 @@ type node struct {
 	keys     *apikey.Manager
 	people   *auth.Manager
 	store    *store.Store
+	orgs     *organization.Manager
 	books    *books
 	rankings *listing.Rankings
 	log      *accesslog.Log
@@ -247,7 +248,7 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 	n.rankings = listing.NewRankings(deps.Catalog, deps.Now, deps.Slog)
 	if deps.Operations == nil {
 		orgs := organization.NewManager(store.Organizations, n.keys, verifier, nil, time.Now)
-		deps.Organizations = orgs
+		deps.Organizations, deps.Directories, n.orgs = orgs, orgs, orgs
 		accounts := accountapi.Deps{
 			Organizations: orgs,
 			Books:         deps.Ledger, Accounts: n.users, People: deps.People, Agents: agents, CallerOf: deps.CallerOf, History: kept, Chats: chat.NewManager(store.Pages, chat.Config{Now: time.Now, KeepFor: kept.KeepFor()}), Catalog: deps.Catalog, Keys: n.keys, CheckCallback: deps.CheckCallback, Videos: deps.Videos, MostRates: cfg.MostRates(),

@@ -25,6 +25,7 @@ const (
 	signedIn       = operation.SignedIn
 	notifying      = operation.Notifying
 	linked         = operation.Linked
+	provisioning   = operation.Provisioning
 )
 
 // Route is one operation of the API.
@@ -58,6 +59,7 @@ const (
 	messagesEnvelope
 	geminiEnvelope
 	oauthEnvelope
+	scimEnvelope
 )
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
@@ -76,7 +78,7 @@ func (r *Route) rated() bool {
 
 // changes reports whether requests may change something of an account, and so leave rows that stay. Administrators are trusted with that.
 func (r *Route) changes() bool {
-	return (r.access == management || r.access == signedIn) && r.Method != http.MethodGet
+	return (r.access == management || r.access == signedIn || r.access == provisioning) && r.Method != http.MethodGet
 }
 
 // shown reports whether an operator who looks at the interface as another person sees it gets the answer: the route changes nothing, asks no provider

@@ -40,6 +40,7 @@ const (
 	SignedIn                     // a person's browser
 	Notifying                    // another service's server, known by its address
 	Linked                       // anyone with the link: the path is what lets them in, and neither key nor session is looked at
+	Provisioning                 // the directory of an organization, by its token
 )
 
 // Operation is a route with what it does. Of makes one.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,6 +87,8 @@ type Store interface {
 	// Accept takes a place of an invitation and adds its member. It fails with fault.NotFound when there is none left, and with fault.Conflict for who is a
 	// member already, or when there are most.
 	Accept(ctx context.Context, hash string, m Member, most int, e audit.Event) error
+
+	DirectoryStore
 }
 
 // Keys makes keys. *apikey.Manager is one.
@@ -113,11 +116,13 @@ type Manager struct {
 	mail     Mail             // nil: there is no mail, and links are handed over
 	mails    *limit.Gate      // by address, and by organization
 	now      func() time.Time
+	grants   []Grant
+	log      *slog.Logger // of directories
 }
 
 // NewManager makes a Manager.
 func NewManager(s Store, k Keys, v *apikey.Verifier, mail Mail, now func() time.Time) *Manager {
-	return &Manager{store: s, keys: k, verifier: v, mail: mail, mails: limit.NewGate(now(), gateNames), now: now}
+	return &Manager{store: s, keys: k, verifier: v, mail: mail, mails: limit.NewGate(now(), gateNames), now: now, log: slog.New(slog.DiscardHandler)}
 }
 
 func (m *Manager) moment() time.Time { return m.now().UTC().Truncate(time.Microsecond) }
@@ -132,8 +137,8 @@ func NoAccount(op string) error {
 
 func denied(op, text string) error { return fault.New(fault.PermissionDenied, op, text) }
 
-// checkName refuses a name of an organization, a team or a service.
-func checkName(name string) error {
+// CheckName refuses a name of an organization, a team or a service.
+func CheckName(name string) error {
 	for _, p := range []string{Prefix, TeamPrefix, ServicePrefix} {
 		if strings.HasPrefix(name, p) {
 			return fault.Field("organization.Name", "name", "name must not begin with %s, as ids do.", p).Coded("org_looks_like_id", "prefix", p)
@@ -144,7 +149,7 @@ func checkName(name string) error {
 
 // Create makes an organization, whose owner is the person.
 func (m *Manager) Create(ctx context.Context, name, person string, by audit.Actor) (Organization, error) {
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return Organization{}, err
 	}
 	o := Organization{ID: apikey.NewID(Prefix), Name: name, Wallet: apikey.NewID("wal_"), Creator: person, Sees: SeesTeam, CreatedAt: m.moment()}
@@ -187,7 +192,7 @@ func (m *Manager) Change(ctx context.Context, ms *Membership, name *string, sees
 	to := ms.Organization
 	if name != nil {
 		if to.Name = *name; to.Name != ms.Name {
-			if err := checkName(to.Name); err != nil {
+			if err := CheckName(to.Name); err != nil {
 				return err
 			}
 		}
@@ -293,13 +298,15 @@ func (m *Manager) SetMember(ctx context.Context, ms *Membership, user string, ro
 	if was.Source == SCIM {
 		return was, fault.New(fault.Conflict, op, "Role and team of this member come from your directory. Change them there.")
 	}
-	e := audit.Event{Actor: by, Action: audit.OrgMember, Target: ms.ID, Before: was.words(), After: to.words()}
+	to.Source = Here // or the next sign-in would take back what was changed
+	e := audit.Event{Actor: by, Action: audit.OrgMember, Target: ms.ID, Before: was.Words(), After: to.Words()}
 	err = m.store.SetMember(ctx, to, m.moment(), e)
 	m.forget(ms.ID)
 	return to, err
 }
 
-func (x *Member) words() string {
+// Words are a member in the audit log.
+func (x *Member) Words() string {
 	text := x.User + " " + string(x.Role)
 	if x.Team != "" {
 		text += " of " + x.Team
@@ -325,7 +332,7 @@ func (m *Manager) Remove(ctx context.Context, ms *Membership, person, user strin
 			return 0, err
 		}
 	}
-	keys, err = m.store.RemoveMember(ctx, ms.ID, user, m.moment(), audit.Event{Actor: by, Action: audit.OrgLeft, Target: ms.ID, Before: was.words()})
+	keys, err = m.store.RemoveMember(ctx, ms.ID, user, m.moment(), audit.Event{Actor: by, Action: audit.OrgLeft, Target: ms.ID, Before: was.Words()})
 	m.forget(ms.ID)
 	return keys, err
 }
@@ -341,7 +348,7 @@ func (m *Manager) AddTeam(ctx context.Context, ms *Membership, name string, by a
 	if ms.Role != apikey.OrgOwner && (ms.Role != apikey.OrgManager || ms.Sees != SeesAll) {
 		return Team{}, denied(op, "Only an owner may make teams, or a manager who sees all.")
 	}
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return Team{}, err
 	}
 	t := Team{ID: apikey.NewID(TeamPrefix), Org: ms.ID, Name: name, CreatedAt: m.moment()}
@@ -353,7 +360,7 @@ func (m *Manager) RenameTeam(ctx context.Context, ms *Membership, id, name strin
 	if err := ms.manages("organization.RenameTeam", apikey.OrgMember, id); err != nil {
 		return err
 	}
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return err
 	}
 	return m.store.RenameTeam(ctx, ms.ID, id, name, m.moment(), audit.Event{Actor: by, Action: audit.OrgTeamChanged, Target: ms.ID, After: id + " " + name})
@@ -392,7 +399,7 @@ func (m *Manager) AddService(ctx context.Context, ms *Membership, name, team, pe
 	if err := ms.MayServe(team); err != nil {
 		return Service{}, err
 	}
-	if err := checkName(name); err != nil {
+	if err := CheckName(name); err != nil {
 		return Service{}, err
 	}
 	if err := m.team(ctx, op, ms.ID, team); err != nil {
@@ -414,8 +421,8 @@ func (m *Manager) ChangeService(ctx context.Context, ms *Membership, id string, 
 	}
 	before := s.Name + " " + s.Team
 	if name != nil {
-		if s.Name = *name; checkName(s.Name) != nil {
-			return s, checkName(s.Name)
+		if s.Name = *name; CheckName(s.Name) != nil {
+			return s, CheckName(s.Name)
 		}
 	}
 	if team != nil {
@@ -616,7 +623,7 @@ func (m *Manager) Accept(ctx context.Context, text string, p *auth.Person, by au
 		return o, fault.Field(op, "token", "This invitation is for %s. Sign in with that address.", i.Email).Coded("other_address", "email", i.Email)
 	}
 	x := Member{Org: o.ID, User: p.ID, Role: i.Role, Team: i.Team, JoinedAt: m.moment()}
-	err = m.store.Accept(ctx, i.Hash, x, MostMembers, audit.Event{Actor: by, Action: audit.OrgJoined, Target: o.ID, After: x.words() + " by " + i.ID})
+	err = m.store.Accept(ctx, i.Hash, x, MostMembers, audit.Event{Actor: by, Action: audit.OrgJoined, Target: o.ID, After: x.Words() + " by " + i.ID})
 	if fault.Is(err, fault.NotFound) {
 		err = linkGone(op)
 	}

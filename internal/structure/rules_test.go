@@ -186,7 +186,7 @@ var rules = map[string]rule{
 	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi", "internal/catalogapi"}},
 	"internal/explain":                 {layer: edge, beside: []string{"internal/operation"}},
 	// What is stored of a call are items of the responses style.
-	"internal/accountapi": {layer: edge, beside: []string{"internal/operation", "internal/explain", "internal/gatewayimport", "internal/report/paper", "internal/wire", "internal/wire/chat", "internal/wire/responses"}},
+	"internal/accountapi": {layer: edge, beside: []string{"internal/operation", "internal/explain", "internal/gatewayimport", "internal/report/paper", "internal/wire", "internal/wire/chat", "internal/wire/responses", "internal/wire/scim"}},
 	"internal/adminapi":   {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
 	"internal/catalogapi": {layer: edge, beside: []string{"internal/operation"}},
 	// Below all styles and routes: it imports none of them.
@@ -226,6 +226,8 @@ var homes = []home{
 	{"golang.org/x/text", []string{"internal/invoice"}, "only the statements of banks are in the alphabets of old programs"},
 	{"github.com/coreos/go-oidc/v3", []string{"internal/oidc"}, "only this package knows how other sign-in providers are spoken to"},
 	{"golang.org/x/oauth2", []string{"internal/oidc"}, "likewise"},
+	{"github.com/elimity-com/scim", []string{"internal/wire/scim"}, "only this package knows how directories of organizations speak"},
+	{"github.com/scim2/filter-parser", []string{"internal/wire/scim"}, "likewise"},
 	{"golang.org/x/crypto/argon2", []string{"internal/auth"}, "passwords are hashed in one place"},
 	{"golang.org/x/crypto/acme", []string{"internal/certificate"}, "only this package knows how certificates are got"},
 	{"github.com/go-webauthn/webauthn", []string{"internal/auth"}, "answers of passkeys are checked in one place"},

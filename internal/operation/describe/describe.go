@@ -321,7 +321,7 @@ func security(a operation.Access) []map[string][]string {
 		return []map[string][]string{none, bearer, session}
 	case operation.AnyKey:
 		return []map[string][]string{bearer, session} // under /api
-	case operation.Inference:
+	case operation.Inference, operation.Provisioning:
 		return []map[string][]string{bearer}
 	case operation.Unlimited, operation.Notifying, operation.Linked:
 	}

@@ -169,23 +169,10 @@ func (s *Organizations) SetMember(ctx context.Context, m organization.Member, no
 		if err := lockOrg(t, op, m.Org); err != nil {
 			return err
 		}
-		if m.Role != apikey.OrgOwner {
-			if err := otherOwner(t, op, m.Org, m.User); err != nil {
-				return err
-			}
-		}
 		if err := knownTeam(t, op, m.Org, m.Team); err != nil {
 			return err
 		}
-		if err := t.One(`UPDATE org_members SET role = $1, team = $2, source = $3 WHERE org = $4 AND user_id = $5`, string(m.Role), m.Team, string(m.Source), m.Org, m.User); err != nil {
-			return noMember(op, err)
-		}
-		if m.Role == apikey.OrgBilling {
-			if _, err := endKeysOf(t, m.Org, m.User, now); err != nil {
-				return err
-			}
-		}
-		return t.Tell(invalidate.Keys, m.Org)
+		return setMember(t, op, &m, now)
 	})
 }
 

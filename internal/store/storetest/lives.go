@@ -41,6 +41,10 @@ var lives = map[string]retention{
 	"org_teams":       {byUsers, "200 of an organization", withAccount},
 	"org_members":     {byUsers, "1000 of an organization", withAccount},
 	"org_services":    {byUsers, "200 of an organization that work; ended ones as long as a key names them", "the next one that is made"},
+	"org_directories":   {byUsers, "one of an organization", withAccount},
+	"org_listed":        {byUsers, "5000 of an organization", withAccount},
+	"org_groups":        {byUsers, "200 of an organization", withAccount},
+	"org_group_members": {byUsers, "20000 of an organization", withAccount},
 	"org_invitations": {byUsers, "200 of an organization", "the next one that is made"},
 
 	"chats":              {byUsers, "by number and bytes", "chat.Sweep"},

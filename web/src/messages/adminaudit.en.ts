@@ -81,6 +81,8 @@ const messages = {
   'act_organization.service_create': 'Service made',
   'act_organization.service_change': 'Service changed',
   'act_organization.service_end': 'Service ended',
+  'act_organization.directory_connect': 'Directory connected',
+  'act_organization.directory_disconnect': 'Directory disconnected',
   'act_user.timezone': 'Time zone changed',
   'act_user.forget': 'Person forgotten',
   'act_user.notifications': 'Notices set',

@@ -97,6 +97,8 @@ export default {
   'act_organization.service_create': 'Сервис создан',
   'act_organization.service_change': 'Сервис изменён',
   'act_organization.service_end': 'Сервис отключён',
+  'act_organization.directory_connect': 'Каталог подключён',
+  'act_organization.directory_disconnect': 'Каталог отключён',
   'act_user.timezone': 'Часовой пояс изменён',
   'act_user.forget': 'Человек забыт',
   'act_user.notifications': 'Уведомления настроены',

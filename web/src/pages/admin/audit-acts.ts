@@ -20,6 +20,8 @@ export const acts = [
   'organization.service_create',
   'organization.service_change',
   'organization.service_end',
+  'organization.directory_connect',
+  'organization.directory_disconnect',
   'call.open',
   'user.notifications',
   'responses.delete',
