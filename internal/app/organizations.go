@@ -16,5 +16,8 @@ func (g *Gateway) makeOrganizations(keys *apikey.Manager, verifier *apikey.Verif
 			g.mail.Send(auth.Mail{To: to, Kind: auth.MailJoin, Link: link, Locale: locale})
 		}
 	}
-	return organization.NewManager(g.store.Organizations, keys, verifier, send, time.Now)
+	m := organization.NewManager(g.store.Organizations, keys, verifier, send, time.Now)
+	m.Grants(g.cfg.Orgs, g.slog)
+	g.people.FollowGroups(m.Arrive)
+	return m
 }

@@ -40,6 +40,8 @@ type Claims struct {
 	Silent          bool      // it says nothing of that
 	Name            string    // "" none
 	SignedIn        time.Time // at the provider; zero: it does not say
+	Groups          []string  // of which the person is a member
+	Grouped         bool      // it has been asked for groups, and has said all of them
 }
 
 // Elsewhere asks other providers. *oidc.Client is one.
@@ -60,6 +62,20 @@ const (
 )
 
 const maxIdentities = 20 // of one person
+
+// Arrived is asked to follow the groups of a person who has signed in at a provider.
+type Arrived func(ctx context.Context, user, provider string, groups []string) error
+
+// FollowGroups has groups of other providers followed. It is called once, before the manager is used.
+func (m *Manager) FollowGroups(f Arrived) { m.arrived = f }
+
+// follow follows the groups of a person, if the provider has said them.
+func (m *Manager) follow(ctx context.Context, user, provider string, said *Claims) error {
+	if m.arrived == nil || !said.Grouped {
+		return nil
+	}
+	return m.arrived(ctx, user, provider, said.Groups)
+}
 
 // AllowElsewhere lets people sign in at other providers. It is called once, before the manager is used.
 func (m *Manager) AllowElsewhere(e Elsewhere) {
@@ -266,6 +282,9 @@ func (m *Manager) Return(ctx context.Context, r *Returned, s *Session, p *Person
 	if owner.Disabled {
 		return a, problem(fault.PermissionDenied, ProblemDisabled, "This account is disabled. Ask the operator.")
 	}
+	if err := m.follow(ctx, known.User, provider.ID, &said); err != nil {
+		return a, err
+	}
 	a.Started, err = m.begin(ctx, known.User, "oidc:"+provider.ID, c)
 	return a, err
 }
@@ -327,6 +346,9 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 			if err := m.link(ctx, l.User, said, c); err != nil {
 				return Started{}, err
 			}
+			if err := m.follow(ctx, l.User, p.ID, said); err != nil {
+				return Started{}, err
+			}
 			return m.begin(ctx, l.User, "oidc:"+p.ID, c)
 		case err == nil:
 			return Started{}, problem(fault.Conflict, ProblemExists, "There is an account with this address. Sign in to it, and link this provider in its settings.")
@@ -360,6 +382,9 @@ func (m *Manager) meet(ctx context.Context, p *Provider, said *Claims, invitatio
 	s, err := m.add(ctx, u, l, &i, use, "oidc:"+p.ID, c)
 	if fault.Is(err, fault.Invalid) { // the address, the identity or the invitation was used at the same moment
 		return Started{}, problem(fault.Conflict, ProblemStep, "Somebody was quicker. Begin again.").Because(err)
+	}
+	if err == nil {
+		err = m.follow(ctx, u.ID, p.ID, said)
 	}
 	return s, err
 }

@@ -110,6 +110,7 @@ type Manager struct {
 	hash  *hasher
 
 	elsewhere Elsewhere // nil: people sign in here alone
+	arrived   Arrived   // nil: groups of other providers are not followed
 
 	demo atomic.Pointer[string] // id of the user whom anybody on this machine may sign in as; nil: none
 

@@ -26,6 +26,7 @@ import (
 	"weir/internal/messenger"
 	"weir/internal/notify"
 	"weir/internal/oidc"
+	"weir/internal/organization"
 	"weir/internal/outbound"
 	"weir/internal/ownkey"
 	"weir/internal/payment"
@@ -44,42 +45,43 @@ import (
 // Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for their meaning. The tag reload says
 // whether a running node applies a changed value (live) or not (restart), for a field and all fields in it.
 type Config struct {
-	Server      Server             `yaml:"server" reload:"restart"`
-	EnvFile     string             `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
-	DataDir     string             `yaml:"data_dir" reload:"restart"`
-	Store       Store              `yaml:"store" reload:"restart"`
-	Journal     journal.Options    `yaml:"journal" reload:"restart"`
-	Ledger      ledger.Config      `yaml:"ledger" reload:"restart"`
-	Upstream    Upstream           `yaml:"upstream" reload:"restart"`
-	Stream      httpapi.Streams    `yaml:"stream" reload:"restart"`
-	Relay       Relay              `yaml:"relay" reload:"restart"`
-	Shaping     plugin.Config      `yaml:"shaping" reload:"restart"`
-	Health      health.Config      `constant:"health" reload:"restart"`
-	Keys        Keys               `yaml:"keys" reload:"restart"`
-	SignIn      SignIn             `yaml:"sign_in" reload:"restart"`
-	Mail        mail.Config        `yaml:"mail" reload:"restart"`
-	Notify      notify.Config      `yaml:"notifications" reload:"restart"`
-	Alerts      messenger.Config   `yaml:"alerts" reload:"restart"`
-	Payments    Payments           `yaml:"payments" reload:"restart"`
-	Invoices    Invoices           `yaml:"invoices" reload:"restart"`
-	OwnKeys     ownkey.Config      `yaml:"own_keys" reload:"restart"`
-	Web         Web                `yaml:"web" reload:"restart"`
-	Idempotency idempotency.Config `yaml:"idempotency" reload:"restart"`
-	Responses   history.Config     `yaml:"responses" reload:"restart"`
-	Fetch       Fetch              `yaml:"fetch" reload:"restart"`
-	Video       VideoJobs          `yaml:"video" reload:"restart"`
-	Batch       Batches            `yaml:"batch" reload:"restart"`
-	Export      Export             `yaml:"export" reload:"restart"`
-	Pricing     Pricing            `yaml:"pricing"`
-	PriceLists  update.Config      `yaml:"price_lists" reload:"restart"`
-	Sealing     Sealing            `yaml:"secrets" reload:"restart"`
-	Builtin     Builtin            `yaml:"builtin" reload:"live"`
-	Providers   []Provider         `yaml:"providers" reload:"live"`
-	Families    []catalog.Family   `yaml:"families" reload:"live"` // facts of families of models, over the built-in ones
-	Models      []Model            `yaml:"models" reload:"live"`
-	Log         Log                `yaml:"log"`
-	Tracing     Tracing            `yaml:"tracing" reload:"restart"`
-	Runtime     Runtime            `yaml:"runtime" reload:"restart"`
+	Server      Server               `yaml:"server" reload:"restart"`
+	EnvFile     string               `yaml:"environment_file" reload:"restart"` // see TakeEnvironment
+	DataDir     string               `yaml:"data_dir" reload:"restart"`
+	Store       Store                `yaml:"store" reload:"restart"`
+	Journal     journal.Options      `yaml:"journal" reload:"restart"`
+	Ledger      ledger.Config        `yaml:"ledger" reload:"restart"`
+	Upstream    Upstream             `yaml:"upstream" reload:"restart"`
+	Stream      httpapi.Streams      `yaml:"stream" reload:"restart"`
+	Relay       Relay                `yaml:"relay" reload:"restart"`
+	Shaping     plugin.Config        `yaml:"shaping" reload:"restart"`
+	Health      health.Config        `constant:"health" reload:"restart"`
+	Keys        Keys                 `yaml:"keys" reload:"restart"`
+	SignIn      SignIn               `yaml:"sign_in" reload:"restart"`
+	Orgs        []organization.Grant `yaml:"organizations" reload:"restart"` // what directories of organizations may do
+	Mail        mail.Config          `yaml:"mail" reload:"restart"`
+	Notify      notify.Config        `yaml:"notifications" reload:"restart"`
+	Alerts      messenger.Config     `yaml:"alerts" reload:"restart"`
+	Payments    Payments             `yaml:"payments" reload:"restart"`
+	Invoices    Invoices             `yaml:"invoices" reload:"restart"`
+	OwnKeys     ownkey.Config        `yaml:"own_keys" reload:"restart"`
+	Web         Web                  `yaml:"web" reload:"restart"`
+	Idempotency idempotency.Config   `yaml:"idempotency" reload:"restart"`
+	Responses   history.Config       `yaml:"responses" reload:"restart"`
+	Fetch       Fetch                `yaml:"fetch" reload:"restart"`
+	Video       VideoJobs            `yaml:"video" reload:"restart"`
+	Batch       Batches              `yaml:"batch" reload:"restart"`
+	Export      Export               `yaml:"export" reload:"restart"`
+	Pricing     Pricing              `yaml:"pricing"`
+	PriceLists  update.Config        `yaml:"price_lists" reload:"restart"`
+	Sealing     Sealing              `yaml:"secrets" reload:"restart"`
+	Builtin     Builtin              `yaml:"builtin" reload:"live"`
+	Providers   []Provider           `yaml:"providers" reload:"live"`
+	Families    []catalog.Family     `yaml:"families" reload:"live"` // facts of families of models, over the built-in ones
+	Models      []Model              `yaml:"models" reload:"live"`
+	Log         Log                  `yaml:"log"`
+	Tracing     Tracing              `yaml:"tracing" reload:"restart"`
+	Runtime     Runtime              `yaml:"runtime" reload:"restart"`
 
 	list     *builtin.List // prices of built-in models; nil: those of the program
 	places   positions     // where values were set, for messages

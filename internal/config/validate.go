@@ -24,6 +24,8 @@ import (
 	"weir/internal/fault"
 	"weir/internal/mail"
 	"weir/internal/money"
+	"weir/internal/oidc"
+	"weir/internal/organization"
 	"weir/internal/outbound"
 	"weir/internal/rate"
 )
@@ -176,6 +178,7 @@ func (k *checker) signIn() {
 		}
 	}
 	k.signInProviders()
+	k.organizations()
 	k.oneOf("mail.encryption", m.Encryption, mail.StartTLS, mail.TLS, mail.Plain)
 	if m.Port < 1 || m.Port > 65535 {
 		k.fail("mail.port", "it must be a port, from 1 to 65535")
@@ -196,6 +199,57 @@ func (k *checker) signIn() {
 	}
 	if k.c.Server.PublicURL == "" {
 		k.fail("server.public_url", "mails contain links, so the gateway must know its address; write it, such as https://weir.example.org")
+	}
+}
+
+// organizations checks what directories may do.
+func (k *checker) organizations() {
+	seen := map[string]bool{}
+	for i := range k.c.Orgs {
+		g, at := &k.c.Orgs[i], fmt.Sprintf("organizations[%d]", i)
+		if !strings.HasPrefix(g.ID, organization.Prefix) {
+			k.fail(at+".id", "%q is no id of an organization; write it, as org_... in the address of its page", g.ID)
+		}
+		if seen[g.ID] {
+			k.fail(at+".id", "%q is there already", g.ID)
+		}
+		seen[g.ID] = true
+		k.domains(at+".domains", g.Domains)
+		if g.Provider != "" {
+			j := slices.IndexFunc(k.c.SignIn.Providers, func(p oidc.Provider) bool { return p.ID == g.Provider })
+			switch {
+			case j < 0:
+				k.fail(at+".provider", "%q is no id in sign_in.providers", g.Provider)
+			case k.c.SignIn.Providers[j].GroupsClaim == "":
+				k.fail(at+".provider", "%q says no groups: set its groups_claim, such as groups", g.Provider)
+			case len(g.Groups) == 0:
+				k.fail(at+".groups", "it is missing: nobody would be put into the organization")
+			}
+		}
+		groups := map[string]bool{}
+		for j, r := range g.Groups {
+			at := fmt.Sprintf("%s.groups[%d]", at, j)
+			if r.Group == "" || groups[r.Group] {
+				k.fail(at+".group", "%q must be the name of a group that no other rule has", r.Group)
+			}
+			groups[r.Group] = true
+			if r.Role != "" && !slices.Contains(apikey.OrgRoles(), r.Role) {
+				k.fail(at+".role", "%q is not a role; the roles are owner, manager, member and billing", r.Role)
+			}
+			if r.Team != "" && organization.CheckName(r.Team) != nil {
+				k.fail(at+".team", "%q is no name of a team: 1 to 256 bytes that do not begin as an id does", r.Team)
+			}
+		}
+	}
+}
+
+// domains checks domains of addresses, and writes them in small letters.
+func (k *checker) domains(at string, all []string) {
+	for n, d := range all {
+		if d = strings.ToLower(d); !strings.Contains(d, ".") || strings.ContainsAny(d, "@ /") {
+			k.fail(at, "%q is no domain; write one such as example.org", d)
+		}
+		all[n] = d
 	}
 }
 
@@ -233,12 +287,7 @@ func (k *checker) signInProviders() {
 		if len(p.EmailClaim) > 64 || strings.ContainsAny(p.EmailClaim, " \t\"") {
 			k.fail(at+".email_claim", "%q is no name of a claim; write one such as email or preferred_username", p.EmailClaim)
 		}
-		for n, d := range p.Domains {
-			if d = strings.ToLower(d); !strings.Contains(d, ".") || strings.ContainsAny(d, "@ /") {
-				k.fail(at+".domains", "%q is no domain; write one such as example.org", d)
-			}
-			p.Domains[n] = d
-		}
+		k.domains(at+".domains", p.Domains)
 	}
 	if len(all) > 20 {
 		k.fail("sign_in.providers", "there may be 20 providers")

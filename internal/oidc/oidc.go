@@ -27,6 +27,7 @@ type Provider struct {
 	ClientSecret  secret.Text `yaml:"client_secret"` // "": a client that has only PKCE
 	Scopes        []string    `yaml:"scopes"`        // beside openid; none in settings: email, profile
 	EmailClaim    string      `yaml:"email_claim"`   // the claim with the address; "": email
+	GroupsClaim   string      `yaml:"groups_claim"`  // the claim with the groups of a person, that organizations follow; "": none
 }
 
 const (
@@ -212,12 +213,13 @@ func (c *Client) Finish(ctx context.Context, id string, t *auth.Trip, code, issu
 	if err != nil {
 		return auth.Claims{}, unavailable(op, err)
 	}
-	if says.address == "" && p.UserInfoEndpoint() != "" {
+	if (says.address == "" || k.GroupsClaim != "" && !says.listed) && p.UserInfoEndpoint() != "" {
 		if says, err = k.more(ctx, p, token, checked.Subject, says); err != nil {
 			return auth.Claims{}, unavailable(op, err)
 		}
 	}
 	out := auth.Claims{Issuer: k.Issuer, Subject: checked.Subject, Email: says.address, Name: cmp.Or(says.Name, says.Handle), SignedIn: says.signedIn()}
+	out.Groups, out.Grouped = says.groups, k.GroupsClaim != "" && !says.distributed
 	out.Verified, out.Silent = says.verified(k.emailClaim())
 	if len(out.Email) > maxClaim {
 		out.Email = ""
@@ -235,7 +237,12 @@ type claims struct {
 	Party    string  `json:"azp"`
 	At       float64 `json:"auth_time"`
 
-	address string // of the claim that the configuration names
+	Elsewhere map[string]any `json:"_claim_names"` // claims that are not here: Microsoft Entra has groups there when they are too many
+
+	address     string   // of the claim that the configuration names
+	groups      []string // likewise
+	listed      bool     // it is there
+	distributed bool     // it is somewhere else, so that nothing is known
 }
 
 func (k *known) emailClaim() string { return cmp.Or(k.EmailClaim, "email") }
@@ -250,7 +257,42 @@ func (k *known) read(fill func(any) error) (says claims, err error) {
 		return says, err
 	}
 	says.address, _ = all[k.emailClaim()].(string)
+	if k.GroupsClaim != "" {
+		says.groups, says.listed = groupsOf(all, k.GroupsClaim)
+		_, says.distributed = says.Elsewhere[k.GroupsClaim]
+	}
 	return says, nil
+}
+
+// maxGroups is how many groups of a person are read. Entra ID gives 200 in a token.
+const maxGroups = 2000
+
+// groupsOf reads a claim: a list of texts, or one text. Its name may be a path with dots, as Keycloak has realm_access.roles.
+func groupsOf(all map[string]any, name string) (groups []string, listed bool) {
+	v, listed := all[name]
+	for at := all; !listed; {
+		first, rest, more := strings.Cut(name, ".")
+		if !more {
+			v, listed = at[first]
+			break
+		}
+		inner, is := at[first].(map[string]any)
+		if !is {
+			break
+		}
+		at, name = inner, rest
+	}
+	switch v := v.(type) {
+	case string:
+		groups = []string{v}
+	case []any:
+		for _, one := range v[:min(len(v), maxGroups)] {
+			if text, is := one.(string); is {
+				groups = append(groups, text)
+			}
+		}
+	}
+	return groups, listed
 }
 
 // verified reports whether the provider says that the address is the person's, and whether it says nothing of that: Microsoft Entra never does. What
@@ -282,8 +324,15 @@ func (k *known) more(ctx context.Context, p *oidc.Provider, token *oauth2.Token,
 	says, err := k.read(info.Claims)
 	says.Party, says.At = before.Party, before.At // these are of the token
 	says.Name, says.Handle = cmp.Or(says.Name, before.Name), cmp.Or(says.Handle, before.Handle)
-	if says.Verified == nil {
+	switch { // what the token says is signed
+	case before.address != "":
+		says.address, says.Verified = before.address, before.Verified
+	case says.Verified == nil:
 		says.Verified = before.Verified
 	}
+	if before.listed {
+		says.groups, says.listed = before.groups, true
+	}
+	says.distributed = !says.listed && (says.distributed || before.distributed)
 	return says, err
 }
