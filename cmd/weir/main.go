@@ -54,6 +54,7 @@ type commands struct {
 	Payments  paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
 	Alert     alertCmd     `cmd:"" help:"What operators are alerted of, and where that goes."`
 	Vouchers  vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
+	Org       orgCmd       `cmd:"" help:"List, show and make organizations, with their members, teams and directories."`
 	Budget    budgetCmd    `cmd:"" help:"List, set and delete the budgets of an account."`
 	Invoice   invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
 	Import    importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`

@@ -1,12 +1,23 @@
 package app
 
 import (
+	"log/slog"
 	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/organization"
 )
+
+// Organizations makes a manager for commands. It sends no mail: commands print their links.
+func (o *Admin) Organizations() *organization.Manager {
+	m := organization.NewManager(o.Store.Organizations, o.Keys, nil, nil, time.Now)
+	m.Grants(o.cfg.Orgs, slog.New(slog.DiscardHandler))
+	return m
+}
+
+// Link makes a path of the interface a whole address.
+func (o *Admin) Link(path string) string { return o.link(path) }
 
 // makeOrganizations makes what lets several people act in one account.
 func (g *Gateway) makeOrganizations(keys *apikey.Manager, verifier *apikey.Verifier) *organization.Manager {

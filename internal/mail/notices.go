@@ -28,8 +28,15 @@ func noticeOf(m *notify.Mail, base, host string) *content {
 	} else {
 		c.Subject = t.several(m.Cause, len(c.Items))
 	}
-	c.End = strings.ReplaceAll(t.why, "{host}", host)
-	c.Footer = []footnote{{t.settings, base + "/settings/notifications"}}
+	why, in := t.why, ""
+	if m.Account != "" {
+		why, in = t.whyOrganization, "?account="+m.Account
+		c.Link += in
+	}
+	c.End = strings.ReplaceAll(why, "{host}", host)
+	if m.Account == "" || m.Unsubscribe != "" { // billing people have no settings there
+		c.Footer = []footnote{{t.settings, base + "/settings/notifications" + in}}
+	}
 	if m.Unsubscribe != "" {
 		c.Footer = append(c.Footer, footnote{strings.ReplaceAll(t.stop, "{cause}", t.causes[m.Cause]), base + "/unsubscribe#" + m.Unsubscribe})
 	}
@@ -57,6 +64,7 @@ type tongue struct {
 	lang                    string
 	testSubject, testText   string
 	settings, stop, why     string
+	whyOrganization         string
 	causes, buttons, plural map[notify.Cause]string
 	point                   string
 	months                  []string

@@ -11,6 +11,7 @@ var englishTongue = tongue{
 	lang: "en", point: ".",
 	testSubject: "A test from {host}", testText: "Notifications by e-mail work.",
 	settings: "Notification settings", stop: "Stop mails about {cause}", why: "You get this mail because you have an account at {host}. There is at most one of this kind a day.",
+	whyOrganization: "You get this mail because you are an owner of an organization at {host}, or pay its bills. There is at most one of this kind a day.",
 	causes: map[notify.Cause]string{
 		notify.LowBalance: "low balance", notify.KeyLimit: "limits and budgets", notify.KeyExpiry: "expiring keys", notify.ModelRetiring: "retiring models", notify.Payment: "payments", notify.Spending: "unusual spending",
 	},
@@ -28,6 +29,7 @@ var russianTongue = tongue{
 	lang: "ru", point: ",",
 	testSubject: "Проверка с {host}", testText: "Уведомления по почте работают.",
 	settings: "Настройки уведомлений", stop: "Не присылать больше: {cause}", why: "Вы получили это письмо, потому что у вас есть аккаунт на {host}. Таких писем не больше одного в день.",
+	whyOrganization: "Вы получили это письмо, потому что вы владелец организации на {host} или отвечаете за её платежи. Таких писем не больше одного в день.",
 	causes: map[notify.Cause]string{
 		notify.LowBalance: "остаток на исходе", notify.KeyLimit: "лимиты и бюджеты", notify.KeyExpiry: "истекающие ключи", notify.ModelRetiring: "уходящие модели", notify.Payment: "платежи", notify.Spending: "необычные расходы",
 	},

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/auth"
 	"weir/internal/fault"
@@ -45,10 +46,30 @@ const pollEvery = 5 * time.Second
 
 func (c *Config) poll() time.Duration { return min(pollEvery, c.CheckEvery) }
 
+// Recipient is who gets the mails of an account.
+type Recipient struct {
+	auth.Person
+	Role apikey.OrgRole // in the organization; "": the account is their own
+}
+
+// gets reports whether mails of a cause are for them: what money is about for all, the rest for who manages keys.
+func (r *Recipient) gets(c Cause) bool {
+	return r.Role != apikey.OrgBilling || c != KeyExpiry && c != ModelRetiring
+}
+
+// switches reports whether a link in the mail may switch the cause off, as the settings of the account are theirs.
+func (r *Recipient) switches() bool { return r.Role == "" || r.Role == apikey.OrgOwner }
+
 // People knows addresses.
 type People interface {
+	// RecipientsOf are who get the mails of an account, those alone who have a confirmed address and may sign in: its person, or the owners and billing people of
+	// an organization, by id, at most MostRecipients.
+	RecipientsOf(ctx context.Context, account string) ([]Recipient, error)
 	PersonOf(ctx context.Context, user string) (auth.Person, error)
 }
+
+// MostRecipients is how many people of an organization get its mails.
+const MostRecipients = 50
 
 // Mailer sends mails.
 type Mailer interface {
@@ -95,7 +116,19 @@ func (m *Manager) Settings(ctx context.Context, account string) (v View, err err
 	if err != nil {
 		return v, err
 	}
-	return View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.usual.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}, nil
+	v = View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.usual.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}
+	if p.Email == "" { // an organization has the addresses of its people
+		to, err := m.people.RecipientsOf(ctx, account)
+		if err != nil {
+			return v, err
+		}
+		addresses := make([]string, len(to))
+		for i := range to {
+			addresses[i] = to[i].Email
+		}
+		v.Address, v.Confirmed = strings.Join(addresses, ", "), len(to) > 0
+	}
+	return v, nil
 }
 
 func (m *Manager) threshold(s *Settings) money.Nano {
@@ -151,11 +184,11 @@ func (m *Manager) Test(ctx context.Context, account string) (t Tested, err error
 	if err != nil {
 		return t, err
 	}
-	p, err := m.people.PersonOf(ctx, account)
+	to, err := m.people.RecipientsOf(ctx, account)
 	if err != nil {
 		return t, err
 	}
-	mail := m.mail != nil && p.Confirmed && p.Email != ""
+	mail := m.mail != nil && len(to) > 0
 	if !mail && s.Webhook == "" {
 		return t, fault.New(fault.Conflict, op, "There is nowhere to send a test: this account has no confirmed e-mail address and no webhook.")
 	}
@@ -169,7 +202,11 @@ func (m *Manager) Test(ctx context.Context, account string) (t Tested, err error
 		return t, &fault.Error{Kind: fault.RateLimited, Op: op, Public: "This account has sent all its tests of today. Try again tomorrow.", RetryAfter: wait}
 	}
 	id := "ntf-" + randomID()
-	t.Mail = mail && m.mail.SendTest(&Mail{ID: id, To: p.Email, Locale: p.Language})
+	for i := range to {
+		if mail {
+			t.Mail = m.mail.SendTest(&Mail{ID: id, To: to[i].Email, Locale: to[i].Language}) || t.Mail
+		}
+	}
 	if s.Webhook != "" {
 		f := Fact{Kind: TestNotice, Days: -1}
 		if err := m.store.AddDelivery(ctx, webhook.NewDelivery(id, account, s.Webhook, eventOf(f.Kind), m.cfg.Encode(&f), now)); err != nil {

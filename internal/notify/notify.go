@@ -169,5 +169,6 @@ type Mail struct {
 	Locale      string // "ru", or anything else for English
 	Cause       Cause  // "" of a test
 	Facts       []Fact
-	Unsubscribe string // token that switches mails of the cause off
+	Account     string // the organization that it is about; "": their own account
+	Unsubscribe string // token that switches mails of the cause off; "" none
 }

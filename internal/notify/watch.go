@@ -57,12 +57,13 @@ type Watcher struct {
 	Budgets Budgets // nil: they are not looked at. It is set before Start
 
 	checks, mails *loop.Loop
-	enrolled      time.Time // used by rounds of checks alone
+	sent          map[string]bool // mails of letters that were not yet sent to all; used by rounds of mails alone
+	enrolled      time.Time       // used by rounds of checks alone
 }
 
 // NewWatcher makes a Watcher. It does nothing before Start.
 func NewWatcher(m *Manager, r Reports, k Keys, c func() *catalog.Snapshot) *Watcher {
-	w := &Watcher{m: m, reports: r, keys: k, catalog: c}
+	w := &Watcher{m: m, reports: r, keys: k, catalog: c, sent: map[string]bool{}}
 	w.checks = loop.New(m.cfg.poll(), w.CheckRound)
 	w.mails = loop.New(m.cfg.poll(), w.MailRound)
 	return w
@@ -135,11 +136,11 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	}
 	address := false
 	if w.m.mail != nil {
-		p, err := w.m.people.PersonOf(ctx, a.ID)
+		to, err := w.m.people.RecipientsOf(ctx, a.ID)
 		if err != nil {
 			return err
 		}
-		address = p.Email != "" && p.Confirmed
+		address = len(to) > 0
 	}
 	if !address && s.Webhook == "" {
 		return nil
@@ -245,12 +246,12 @@ func (w *Watcher) send(ctx context.Context, l *Letter) (MailOutcome, error) {
 	if l.Attempts > len(pauses)+1 { // nodes die with it
 		return MailOutcome{Done: true, NextAt: now.Add(aDay)}, fault.New(fault.Internal, "notify.send", "no node has ended an attempt")
 	}
-	mail, err := w.write(ctx, l)
-	if err == nil && mail == nil {
+	mails, err := w.write(ctx, l)
+	if err == nil && len(mails) == 0 {
 		return nothing, nil // it was switched off meanwhile
 	}
 	if err == nil {
-		err = w.m.mail.Deliver(ctx, mail)
+		err = w.deliver(ctx, mails)
 	}
 	switch now = w.m.cfg.Now(); {
 	case err == nil, fault.Is(err, fault.Unprocessable), l.Attempts > len(pauses):
@@ -261,19 +262,63 @@ func (w *Watcher) send(ctx context.Context, l *Letter) (MailOutcome, error) {
 	return MailOutcome{NextAt: now.Add(pauses[max(l.Attempts, 1)-1])}, err
 }
 
-// write is the mail of a letter, nil when the person does not want it any more.
-func (w *Watcher) write(ctx context.Context, l *Letter) (*Mail, error) {
+// mostSent bounds what is remembered of letters that were given up.
+const mostSent = 10000
+
+// deliver sends the mails of a letter. Those that were sent in an earlier attempt of this node are not sent again; one that cannot be sent to its address
+// keeps no other back.
+func (w *Watcher) deliver(ctx context.Context, mails []Mail) (failed error) {
+	for i := range mails {
+		if w.sent[mails[i].ID] {
+			continue
+		}
+		err := w.m.mail.Deliver(ctx, &mails[i])
+		if err == nil || fault.Is(err, fault.Unprocessable) {
+			if len(w.sent) > mostSent {
+				clear(w.sent)
+			}
+			w.sent[mails[i].ID] = true
+		}
+		if err != nil && (failed == nil || fault.Is(failed, fault.Unprocessable)) {
+			failed = err
+		}
+	}
+	if failed == nil || fault.Is(failed, fault.Unprocessable) {
+		for i := range mails {
+			delete(w.sent, mails[i].ID)
+		}
+	}
+	return failed
+}
+
+// write are the mails of a letter, none when it is not wanted any more.
+func (w *Watcher) write(ctx context.Context, l *Letter) ([]Mail, error) {
 	s, err := w.m.store.NotifySettings(ctx, l.Account)
-	if err != nil {
+	if err != nil || !w.m.usual.With(s.Own).On(l.Cause, Email) {
 		return nil, err
 	}
-	p, err := w.m.people.PersonOf(ctx, l.Account)
-	if err != nil || p.Email == "" || !p.Confirmed || p.Disabled || !w.m.usual.With(s.Own).On(l.Cause, Email) {
+	to, err := w.m.people.RecipientsOf(ctx, l.Account)
+	if err != nil {
 		return nil, err
 	}
 	token, err := w.m.Token(ctx, l.Account, l.Cause)
 	if err != nil {
 		return nil, err
 	}
-	return &Mail{ID: "ntf-" + digest(l.Account, l.Facts[0].ID(), l.FoundAt), To: p.Email, Locale: p.Language, Cause: l.Cause, Facts: l.Facts, Unsubscribe: token}, nil
+	var mails []Mail
+	for i := range to {
+		r := &to[i]
+		if !r.gets(l.Cause) {
+			continue
+		}
+		m := Mail{ID: "ntf-" + digest(l.Account, l.Facts[0].ID(), l.FoundAt), To: r.Email, Locale: r.Language, Cause: l.Cause, Facts: l.Facts}
+		if r.Role != "" {
+			m.ID, m.Account = "ntf-"+digest(l.Account+" "+r.ID, l.Facts[0].ID(), l.FoundAt), l.Account
+		}
+		if r.switches() {
+			m.Unsubscribe = token
+		}
+		mails = append(mails, m)
+	}
+	return mails, nil
 }

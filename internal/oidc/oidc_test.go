@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -108,7 +109,7 @@ func TestClaims(t *testing.T) {
 			p.Set(try.change)
 			got, err := finish(t, client(p, c), trip())
 			try.want.Issuer, try.want.Subject = p.URL, "42"
-			if err != nil || got != try.want {
+			if err != nil || !reflect.DeepEqual(got, try.want) {
 				t.Errorf("%+v, %v; want %+v", got, err, try.want)
 			}
 		})
@@ -250,6 +251,43 @@ func TestEmailClaim(t *testing.T) {
 		if got, err := finish(t, entra, trip()); err != nil || got.Email != "anna@example.org" || got.Verified || !got.Silent {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
+	}
+}
+
+// Groups are in the token or in the user info, as a list or as one text, under a name that the configuration gives. Where they are too many to be
+// there, nothing is known of them.
+func TestGroupsClaim(t *testing.T) {
+	t.Parallel()
+	for name, try := range map[string]struct {
+		claim, more string
+		inInfo      bool
+		groups      []string
+		known       bool
+	}{
+		"a list":           {"groups", `,"groups":["a","b"]`, false, []string{"a", "b"}, true},
+		"in the user info": {"groups", `,"groups":["a"]`, true, []string{"a"}, true},
+		"one text":         {"groups", `,"groups":"a"`, false, []string{"a"}, true},
+		"an empty list":    {"groups", `,"groups":[]`, false, nil, true},
+		"none":             {"groups", ``, false, nil, true},
+		"numbers":          {"groups", `,"groups":[1,"a",null]`, false, []string{"a"}, true},
+		"a path":           {"realm_access.roles", `,"realm_access":{"roles":["a"]}`, false, []string{"a"}, true},
+		"a name with dots": {"https://example.org/groups", `,"https://example.org/groups":["a"]`, false, []string{"a"}, true},
+		"too many":         {"groups", `,"_claim_names":{"groups":"src1"}`, false, nil, false},
+		"not asked for":    {"", `,"groups":["a"]`, false, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, _, c := start(t)
+			p.Set(func(p *oidctest.Provider) {
+				p.Info, p.Who = try.inInfo, oidctest.Person{Subject: "42", Email: "anna@example.org", Verified: "true", More: try.more}
+			})
+			one := oidc.New([]oidc.Provider{{Provider: auth.Provider{ID: "test", Issuer: p.URL}, ClientID: p.ClientID, ClientSecret: secret.New(p.ClientSecret), GroupsClaim: try.claim}},
+				func(string) http.RoundTripper { return http.DefaultTransport }, c.now)
+			got, err := finish(t, one, trip())
+			if err != nil || got.Email != "anna@example.org" || !reflect.DeepEqual(got.Groups, try.groups) || got.Grouped != try.known {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 }
 

@@ -159,7 +159,7 @@ type ArrivalPlace struct {
 	Team Team // its name, and an id for it where there is none of this name; no name: none
 }
 
-// Grants tells the manager what directories may do. It is called once, before the manager is used.
+// Grants is what directories may do. It is called once, before the manager is used.
 func (m *Manager) Grants(all []Grant, log *slog.Logger) { m.grants, m.log = all, log }
 
 func (m *Manager) grant(org string) *Grant {
@@ -235,7 +235,7 @@ func (m *Manager) add(ctx context.Context, e *Edit, u *Listed) error {
 	}
 	email, err := auth.CheckEmail("emails", u.Email)
 	if err != nil {
-		return fault.Field(op, "emails", "emails or userName must have an e-mail address.")
+		return fault.New(fault.Invalid, op, "emails or userName must have an e-mail address.")
 	}
 	u.Email = email
 	l, err := m.store.LoginByEmail(ctx, email)
@@ -370,11 +370,11 @@ func (e *Edit) check() error {
 		name := strings.ToLower(u.Login)
 		switch {
 		case name == "":
-			return fault.Field(op, "userName", "userName is missing.")
+			return fault.New(fault.Invalid, op, "userName is missing.")
 		case logins[name]:
 			return fault.New(fault.Conflict, op, "Another person in the directory has this userName.")
 		case u.Role != "" && checkRole(op, u.Role) != nil:
-			return fault.Field(op, "roles", "roles must be owner, manager, member or billing.")
+			return fault.New(fault.Invalid, op, "roles must be owner, manager, member or billing.")
 		}
 		if err := u.check(op); err != nil {
 			return err
@@ -384,13 +384,13 @@ func (e *Edit) check() error {
 	for i := range e.Groups {
 		g := &e.Groups[i]
 		if err := CheckName(g.Name); err != nil {
-			return fault.Field(op, "displayName", "displayName of a group must be a line of 1 to 256 bytes that does not begin as an id does.")
+			return fault.New(fault.Invalid, op, "displayName of a group must be a line of 1 to 256 bytes that does not begin as an id does.")
 		}
 		if names[g.Name] {
 			return fault.New(fault.Conflict, op, "Another group in the directory has this displayName.")
 		}
 		if len(g.ExternalID) > 256 || !usertext.Is(g.ExternalID) && g.ExternalID != "" {
-			return fault.Field(op, "externalId", "externalId must be a line of at most 256 bytes.")
+			return fault.New(fault.Invalid, op, "externalId must be a line of at most 256 bytes.")
 		}
 		names[g.Name] = true
 		slices.Sort(g.Members)
@@ -398,7 +398,7 @@ func (e *Edit) check() error {
 		members += len(g.Members)
 		for _, id := range g.Members {
 			if e.User(id) == nil {
-				return fault.Field(op, "members", "members has an id of nobody in this directory.")
+				return fault.New(fault.Invalid, op, "members has an id of nobody in this directory.")
 			}
 		}
 	}

@@ -38,6 +38,8 @@ type Store interface {
 	AddOrganization(ctx context.Context, o Organization, most int, e audit.Event) error
 	// MembershipOf finds an open organization in which a person is a member.
 	MembershipOf(ctx context.Context, org, user string) (Membership, error)
+	// Organizations lists the open organizations by name, or the one with an id; "": all.
+	Organizations(ctx context.Context, id string) ([]Organization, error)
 	// Memberships lists the open organizations of a person by name.
 	Memberships(ctx context.Context, user string) ([]Membership, error)
 	// ChangeOrganization replaces name and sight.
@@ -49,6 +51,8 @@ type Store interface {
 	Members(ctx context.Context, org string) ([]Member, error)
 	// SetMember changes role, team and source. It fails with fault.Conflict for the last owner. The keys of who may have none end.
 	SetMember(ctx context.Context, m Member, now time.Time, e audit.Event) error
+	// AddMember fails with fault.Conflict for who is a member already, and with fault.Invalid when there are most.
+	AddMember(ctx context.Context, m Member, most int, e audit.Event) error
 	// RemoveMember ends a membership with its keys, and returns how many those were. It fails with fault.Conflict for the last owner.
 	RemoveMember(ctx context.Context, org, user string, now time.Time, e audit.Event) (keys int, err error)
 	// KeyCounts is how many keys the members and services of an organization have.
@@ -318,6 +322,32 @@ func (m *Manager) forget(org string) {
 	if m.verifier != nil {
 		m.verifier.ForgetUser(org)
 	}
+}
+
+// Operated lists the open organizations as their operator has them, with all rights: all by name, or the one with an id.
+func (m *Manager) Operated(ctx context.Context, id string) ([]Membership, error) {
+	all, err := m.store.Organizations(ctx, id)
+	if err == nil && id != "" && len(all) == 0 {
+		err = fault.New(fault.NotFound, "organization.Operated", "There is no such organization.")
+	}
+	out := make([]Membership, len(all))
+	for i := range all {
+		out[i] = Membership{Organization: all[i], Role: apikey.OrgOwner}
+	}
+	return out, err
+}
+
+// AddMember makes a person a member without an invitation: operators do that.
+func (m *Manager) AddMember(ctx context.Context, ms *Membership, user string, role apikey.OrgRole, team string, by audit.Actor) error {
+	const op = "organization.AddMember"
+	if err := checkRole(op, role); err != nil {
+		return err
+	}
+	if err := m.team(ctx, op, ms.ID, team); err != nil {
+		return err
+	}
+	x := Member{Org: ms.ID, User: user, Role: role, Team: team, JoinedAt: m.moment()}
+	return m.store.AddMember(ctx, x, MostMembers, audit.Event{Actor: by, Action: audit.OrgJoined, Target: ms.ID, After: x.Words()})
 }
 
 // Remove ends the membership of a person, who may be the one who asks, with their keys, and returns how many those were.

@@ -117,6 +117,16 @@ func (s *Organizations) MembershipOf(ctx context.Context, org, user string) (ms 
 	return ms, noOrg("store.MembershipOf", err)
 }
 
+// Organizations is organization.Store.Organizations.
+func (s *Organizations) Organizations(ctx context.Context, id string) ([]organization.Organization, error) {
+	return sqldb.List(ctx, s.db, "store.Organizations", func(row sqldb.Scanner) (o organization.Organization, err error) {
+		var created int64
+		err = row.Scan(orgInto(&o, &created)...)
+		o.CreatedAt = time.UnixMicro(created).UTC()
+		return o, err
+	}, `SELECT `+orgColumns+` FROM organizations o JOIN users u ON u.id = o.id WHERE o.closed_at IS NULL AND (o.id = $1 OR $1 = '') ORDER BY u.name, o.id`, id)
+}
+
 // Memberships is organization.Store.Memberships.
 func (s *Organizations) Memberships(ctx context.Context, user string) ([]organization.Membership, error) {
 	return sqldb.List(ctx, s.db, "store.Memberships", scanMembership, `SELECT `+membershipColumns+` WHERE m.user_id = $1 AND NOT u.disabled ORDER BY u.name, o.id`, user)
@@ -191,6 +201,35 @@ func endKeysOf(t *sqldb.Tx, org, member string, now time.Time) (int, error) {
 	return int(n), err
 }
 
+// AddMember is organization.Store.AddMember.
+func (s *Organizations) AddMember(ctx context.Context, m organization.Member, most int, e audit.Event) error {
+	const op = "store.AddMember"
+	return auditdb.Write(ctx, s.db, e, m.JoinedAt, func(t *sqldb.Tx) error {
+		if err := lockOrg(t, op, m.Org); err != nil {
+			return err
+		}
+		var kind string
+		if err := t.Row(`SELECT kind FROM users WHERE id = $1`, m.User).Scan(&kind); err != nil || kind != "" {
+			return noPerson(op, err)
+		}
+		if err := knownTeam(t, op, m.Org, m.Team); err != nil {
+			return err
+		}
+		if err := fewer(t, op, "members", most, `SELECT COUNT(*) FROM org_members WHERE org = $1`, m.Org); err != nil {
+			return err
+		}
+		return orgMembers.AddNew(t, op, alreadyMember, &m)
+	})
+}
+
+// noPerson is the error for an account that is none of a person.
+func noPerson(op string, err error) error {
+	if err == nil {
+		return fault.New(fault.Invalid, op, "An organization cannot be a member.")
+	}
+	return sqldb.NoUser(op, err)
+}
+
 // RemoveMember is organization.Store.RemoveMember.
 func (s *Organizations) RemoveMember(ctx context.Context, org, user string, now time.Time, e audit.Event) (keys int, err error) {
 	const op = "store.RemoveMember"
@@ -234,6 +273,8 @@ func (s *Organizations) KeyCounts(ctx context.Context, org string) (map[string]i
 func (s *Organizations) Teams(ctx context.Context, org string) ([]organization.Team, error) {
 	return orgTeams.List(ctx, s.db, "store.Teams", `WHERE org = $1 ORDER BY name, id`, org)
 }
+
+const alreadyMember = "You are a member of this organization already."
 
 const teamTaken = "Another team has this name."
 
@@ -413,6 +454,6 @@ func (s *Organizations) Accept(ctx context.Context, hash string, m organization.
 		if err := t.One(`UPDATE org_invitations SET taken = taken + 1 WHERE org = $1 AND hash = $2 AND taken < places AND expires_at > $3`, m.Org, hash, m.JoinedAt.UnixMicro()); err != nil {
 			return noInvite(op, err)
 		}
-		return orgMembers.AddNew(t, op, "You are a member of this organization already.", &m)
+		return orgMembers.AddNew(t, op, alreadyMember, &m)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"weir/internal/auth"
 	"weir/internal/fault"
 	"weir/internal/invalidate"
+	"weir/internal/notify"
 	"weir/internal/store/auditdb"
 	"weir/internal/store/sqldb"
 )
@@ -22,7 +23,10 @@ type People struct{ db *sqldb.DB }
 // NewPeople makes the people of a database.
 func NewPeople(db *sqldb.DB) *People { return &People{db} }
 
-var _ auth.Store = (*People)(nil)
+var (
+	_ auth.Store    = (*People)(nil)
+	_ notify.People = (*People)(nil)
+)
 
 // AddPerson is person.Store.AddPerson.
 func (s *People) AddPerson(ctx context.Context, u account.User, l auth.Login, i *auth.Identity, use string, events ...audit.Event) error {
@@ -100,6 +104,16 @@ func (s *People) PersonOf(ctx context.Context, user string) (p auth.Person, err 
 	err = s.db.Find(ctx, func(row sqldb.Scanner) (err error) { p, err = scanPerson(row); return err },
 		`SELECT `+personColumns+` FROM users u LEFT JOIN logins l ON l.user_id = u.id WHERE u.id = $1`, user)
 	return p, sqldb.NoUser("store.PersonOf", err)
+}
+
+// RecipientsOf is notify.People.RecipientsOf.
+func (s *People) RecipientsOf(ctx context.Context, account string) ([]notify.Recipient, error) {
+	return sqldb.List(ctx, s.db, "store.RecipientsOf", func(row sqldb.Scanner) (r notify.Recipient, err error) {
+		r.Person, err = scanPerson(row, &r.Role)
+		return r, err
+	}, `SELECT COALESCE(m.role, ''), `+personColumns+` FROM users u JOIN logins l ON l.user_id = u.id LEFT JOIN org_members m ON m.org = $1 AND m.user_id = u.id
+		WHERE (u.id = $1 OR m.role IN ($2, $3)) AND l.confirmed AND l.email IS NOT NULL AND NOT u.disabled ORDER BY u.id LIMIT $4`,
+		account, string(apikey.OrgOwner), string(apikey.OrgBilling), notify.MostRecipients)
 }
 
 var logins = sqldb.Map[auth.Login, struct {

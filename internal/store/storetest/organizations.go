@@ -17,7 +17,7 @@ import (
 func Organizations(t *testing.T, open Open) {
 	s := open(t, nil)
 	for name, test := range map[string]func(*testing.T, *store.Store){
-		"Made": orgMade, "LastOwner": orgLastOwner, "LastOwnerRace": orgLastOwnerRace, "Places": orgPlaces, "Keys": orgKeys, "Sight": orgSight, "Forget": orgForget,
+		"Made": orgMade, "LastOwner": orgLastOwner, "LastOwnerRace": orgLastOwnerRace, "Places": orgPlaces, "Keys": orgKeys, "Sight": orgSight, "Forget": orgForget, "Directory": orgDirectory, "Recipients": orgRecipients, "Arrive": orgArrive,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, s) })
 	}
@@ -229,4 +229,145 @@ func orgForget(t *testing.T, s *store.Store) {
 		t.Errorf("of a closed one: %v", err)
 	}
 	ok(t, s.Accounts.ForgetUser(t.Context(), u.ID, at, event(audit.UserForgotten)))
+}
+
+func mustConnect(t *testing.T, s *store.Store, o *organization.Organization) string {
+	t.Helper()
+	token := apikey.NewID("")
+	ok(t, s.Organizations.Connect(t.Context(), o.ID, token, o.Creator, at, event(audit.OrgConnected)))
+	return token
+}
+
+// orgDirectory has one change of a directory win over another one that began with the same version, people who get a place and lose it, and an owner
+// who stays.
+func orgDirectory(t *testing.T, s *store.Store) {
+	owner, u := mustPerson(t, s, apikey.NewID("")+"@example.org"), mustPerson(t, s, apikey.NewID("")+"@example.org")
+	o := mustOrg(t, s, owner.ID)
+	if _, err := s.Organizations.Directory(t.Context(), o.ID); !fault.Is(err, fault.NotFound) {
+		t.Errorf("without a directory: %v", err)
+	}
+	former, token := mustConnect(t, s, &o), mustConnect(t, s, &o)
+	if _, err := s.Organizations.DirectoryBy(t.Context(), former, at); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a former token: %v", err)
+	}
+	got, err := s.Organizations.DirectoryBy(t.Context(), token, at)
+	ok(t, err)
+	equal(t, "the organization of a token", got, o)
+	team := organization.Team{ID: apikey.NewID(organization.TeamPrefix), Org: o.ID, Name: "Research", CreatedAt: at}
+	listed := organization.Listed{Org: o.ID, User: u.ID, Login: "u@example.org", Display: "U", Role: apikey.OrgManager, CreatedAt: at, UpdatedAt: at}
+	group := organization.Group{ID: apikey.NewID(organization.GroupPrefix), Org: o.ID, Name: "Research", Team: team.ID, Members: []string{u.ID}, CreatedAt: at, UpdatedAt: at}
+	change := func(version int64, c organization.DirectoryChange) (bool, error) {
+		return s.Organizations.ChangeDirectory(t.Context(), o.ID, version, &c, 100, at, audit.Actor{Name: "scim"})
+	}
+	first := organization.DirectoryChange{Users: []organization.Listed{listed}, Groups: []organization.Group{group}, Teams: []organization.Team{team}, Places: map[string]*organization.Place{u.ID: {Role: apikey.OrgManager, Team: team.ID}}}
+	if done, err := change(0, first); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	if done, err := change(0, first); err != nil || done {
+		t.Errorf("a change of an old version: %v %v", done, err)
+	}
+	d, err := s.Organizations.Directory(t.Context(), o.ID)
+	ok(t, err)
+	listed.Active = true
+	equal(t, "the directory", d, organization.Directory{Version: 1, Users: []organization.Listed{listed}, Groups: []organization.Group{group}})
+	k, err := orgKey(t, s, &o, u.ID)
+	ok(t, err)
+	if done, err := change(1, organization.DirectoryChange{Places: map[string]*organization.Place{u.ID: nil, owner.ID: nil}}); done || !fault.Is(err, fault.Conflict) {
+		t.Errorf("the last owner: %v %v", done, err)
+	}
+	if done, err := change(1, organization.DirectoryChange{Places: map[string]*organization.Place{u.ID: nil}}); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	if found, err := s.Accounts.KeyByHash(t.Context(), k.Hash); err == nil && found.DeletedAt.IsZero() {
+		t.Error("the key of who has left works")
+	}
+	if done, err := change(2, organization.DirectoryChange{GoneUsers: []string{u.ID}, GoneGroups: []string{group.ID}}); !done || err != nil {
+		t.Fatal(done, err)
+	}
+	d, err = s.Organizations.Directory(t.Context(), o.ID)
+	ok(t, err)
+	if d.Version != 3 || len(d.Users) > 0 || len(d.Groups) > 0 {
+		t.Errorf("%+v", d)
+	}
+	ok(t, s.Organizations.Disconnect(t.Context(), o.ID, at, event(audit.OrgDisconnected)))
+	if err := s.Organizations.Disconnect(t.Context(), o.ID, at, event(audit.OrgDisconnected)); !fault.Is(err, fault.NotFound) {
+		t.Errorf("Disconnect again: %v", err)
+	}
+}
+
+// orgArrive has groups of a provider give a place and take it back, but neither what people gave nor what SCIM says.
+func orgArrive(t *testing.T, s *store.Store) {
+	owner, u := mustPerson(t, s, apikey.NewID("")+"@example.org"), mustPerson(t, s, apikey.NewID("")+"@example.org")
+	o := mustOrg(t, s, owner.ID)
+	arrive := func(user string, p *organization.ArrivalPlace) error {
+		return s.Organizations.Arrive(t.Context(), o.ID, user, p, 100, at, audit.Actor{Name: "oidc:test"})
+	}
+	role := func(user string) string {
+		ms, err := s.Organizations.MembershipOf(t.Context(), o.ID, user)
+		if fault.Is(err, fault.NotFound) {
+			return ""
+		}
+		ok(t, err)
+		return string(ms.Role)
+	}
+	research := func() organization.Team {
+		return organization.Team{ID: apikey.NewID(organization.TeamPrefix), Org: o.ID, Name: "Research"}
+	}
+	for _, p := range []apikey.OrgRole{apikey.OrgOwner, apikey.OrgBilling, apikey.OrgMember} {
+		ok(t, arrive(u.ID, &organization.ArrivalPlace{Role: p, Team: research()}))
+		equal(t, "the role", role(u.ID), string(p))
+	}
+	teams, err := s.Organizations.Teams(t.Context(), o.ID)
+	ok(t, err)
+	equal(t, "how many teams have the name", len(teams), 1)
+	ok(t, arrive(u.ID, nil))
+	equal(t, "who has no group", role(u.ID), "")
+	ok(t, arrive(owner.ID, nil))
+	equal(t, "who was not put in by groups", role(owner.ID), "owner")
+	ok(t, arrive(u.ID, &organization.ArrivalPlace{Role: apikey.OrgOwner}))
+	if _, err := s.Organizations.RemoveMember(t.Context(), o.ID, owner.ID, at, event(audit.OrgLeft)); err != nil {
+		t.Fatal(err)
+	}
+	if err := arrive(u.ID, nil); !fault.Is(err, fault.Conflict) || role(u.ID) != "owner" {
+		t.Errorf("the last owner: %v", err)
+	}
+	mustConnect(t, s, &o)
+	listed := organization.Listed{Org: o.ID, User: owner.ID, Login: "x", CreatedAt: at, UpdatedAt: at}
+	if done, err := s.Organizations.ChangeDirectory(t.Context(), o.ID, 0, &organization.DirectoryChange{Users: []organization.Listed{listed}}, 100, at, audit.Actor{Name: "scim"}); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	ok(t, arrive(owner.ID, &organization.ArrivalPlace{Role: apikey.OrgMember}))
+	equal(t, "who is not active in SCIM", role(owner.ID), "")
+}
+
+// orgRecipients has the owners and billing people of an organization get its mails, those alone who have a confirmed address.
+func orgRecipients(t *testing.T, s *store.Store) {
+	owner := mustPerson(t, s, apikey.NewID("")+"@example.org")
+	o := mustOrg(t, s, owner.ID)
+	billing, manager := mustMember(t, s, &o, apikey.OrgBilling), mustMember(t, s, &o, apikey.OrgManager)
+	of := func(account string) map[string]apikey.OrgRole {
+		got, err := s.People.RecipientsOf(t.Context(), account)
+		ok(t, err)
+		out := map[string]apikey.OrgRole{}
+		for i := range got {
+			out[got[i].ID] = got[i].Role
+		}
+		return out
+	}
+	want := map[string]apikey.OrgRole{}
+	for user, role := range map[string]apikey.OrgRole{owner.ID: apikey.OrgOwner, billing: apikey.OrgBilling} {
+		p, err := s.People.PersonOf(t.Context(), user)
+		ok(t, err)
+		if p.Confirmed {
+			want[user] = role
+		}
+	}
+	equal(t, "of an organization", of(o.ID), want)
+	if len(want) != 2 {
+		t.Fatalf("the people of this test must have confirmed addresses: %v", want)
+	}
+	equal(t, "of a person", of(manager), map[string]apikey.OrgRole{manager: ""})
+	ok(t, s.Accounts.SetUserDisabled(t.Context(), billing, true, at, event(audit.UserDisabled)))
+	delete(want, billing)
+	equal(t, "with one who may not sign in", of(o.ID), want)
 }

@@ -223,7 +223,7 @@ func text(v any) string {
 	return s
 }
 
-// firstText is the text of the first of several names that an object has.
+// object is an object among attributes.
 func object(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

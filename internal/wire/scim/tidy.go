@@ -1,7 +1,6 @@
 package scim
 
 import (
-	"regexp"
 	"strings"
 
 	"weir/internal/fault"
@@ -202,16 +201,43 @@ func writeValue(w *rawjson.Writer, v []byte) {
 	w.EndObject()
 }
 
-var (
-	// Entra ID asks for emails[type eq "work"].value eq "x", which the grammar of the standard does not have.
-	valueOfPart = regexp.MustCompile(`(\w+)\[([^\[\]]*)\]\.(\w+)\s+(?i:eq)\s+("(?:[^"\\]|\\.)*")`)
-	membersIs   = regexp.MustCompile(`\bmembers\s+(?i:eq)\s+("(?:[^"\\]|\\.)*")`)
-)
-
-// tidyFilter writes a filter as the standard has it.
+// tidyFilter writes a filter as the standard has it. Entra ID asks for emails[type eq "work"].value eq "x" and for members eq "x", which the grammar does
+// not have.
 func tidyFilter(f string) string {
-	f = valueOfPart.ReplaceAllString(f, `$1[$2 and $3 eq $4]`)
-	return membersIs.ReplaceAllString(f, `members[value eq $1]`)
+	const members = "members eq "
+	for i := 0; i < len(f); i++ {
+		switch {
+		case f[i] == '"':
+			i = textEnd(f, i) - 1
+		case f[i] == ']' && i+1 < len(f) && f[i+1] == '.':
+			name, rest, _ := strings.Cut(f[i+2:], " ")
+			operator, rest, ok := strings.Cut(strings.TrimLeft(rest, " "), " ")
+			rest = strings.TrimLeft(rest, " ")
+			if !ok || rest == "" || rest[0] != '"' {
+				return f
+			}
+			end := textEnd(rest, 0)
+			return f[:i] + " and " + name + " " + operator + " " + rest[:end] + "]" + tidyFilter(rest[end:])
+		case len(f)-i > len(members) && strings.EqualFold(f[i:i+len(members)], members) && f[i+len(members)] == '"' && (i == 0 || f[i-1] == ' ' || f[i-1] == '('):
+			rest := f[i+len(members):]
+			end := textEnd(rest, 0)
+			return f[:i] + "members[value eq " + rest[:end] + "]" + tidyFilter(rest[end:])
+		}
+	}
+	return f
+}
+
+// textEnd is where the text ends that begins with the quote at i.
+func textEnd(f string, i int) int {
+	for i++; i < len(f); i++ {
+		switch f[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(f)
 }
 
 // tidyResource writes a whole resource with what is kept of it.
