@@ -22,6 +22,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/notify"
+	"weir/internal/organization"
 	"weir/internal/payment"
 	"weir/internal/report"
 	"weir/internal/store"
@@ -42,6 +43,7 @@ func Notify(t *testing.T, open Open) {
 		"a node dies between claim and mail":               noticeDeath,
 		"a mail that nobody takes is given up":             noticeGivenUp,
 		"switched off before it is mailed":                 noticeSwitchedOff,
+		"an organization has the addresses of its owners":  noticeOrganization,
 		"by webhook, without an address":                   noticeHook,
 		"payments, refunds, failed top-ups":                noticeMoney,
 		"nobody is told of what was before":                noticeBefore,
@@ -69,7 +71,8 @@ type town struct {
 
 	budgets []notify.Standing
 
-	fail error // of the next attempts
+	fail error  // of the next attempts
+	deaf string // an address to which no mail gets
 	said []string
 }
 
@@ -116,6 +119,9 @@ func (w *town) Deliver(_ context.Context, m *notify.Mail) error {
 	defer w.mu.Unlock()
 	if w.fail != nil {
 		return w.fail
+	}
+	if w.deaf == m.To {
+		return fault.New(fault.ProviderUnavailable, "test", "The mail server does not answer.")
 	}
 	w.mails = append(w.mails, *m)
 	return nil
@@ -364,6 +370,70 @@ func noticeOnce(t *testing.T, s *store.Store) {
 	w.pass(5 * time.Minute)
 	w.watch(n)
 	w.want("anna@example.org: money_low")
+}
+
+// noticeOrganization has mails about the money of an organization go to its owners and billing people, those about keys to its owners; each of them
+// once, also where one cannot be sent at first. Only an owner's has a link that switches it off.
+func noticeOrganization(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	anna, boris, clara := w.resident("anna"), w.resident("boris"), w.resident("clara")
+	o := mustOrg(t, s, anna.ID)
+	for user, role := range map[string]apikey.OrgRole{boris.ID: apikey.OrgBilling, clara.ID: apikey.OrgManager} {
+		ok(t, s.Organizations.AddMember(t.Context(), organization.Member{Org: o.ID, User: user, Role: role, JoinedAt: payAt}, 10, event(audit.OrgJoined)))
+	}
+	org := account.User{ID: o.ID, Wallet: o.Wallet}
+	w.has(org, 100*money.Ruble, 30)
+	m, n := w.node()
+	w.watch(n)
+	w.want()
+	w.deaf = "boris@example.org"
+	w.has(org, 10*money.Ruble, 2)
+	w.pass(5 * time.Minute)
+	w.watch(n)
+	w.mu.Lock()
+	for _, mail := range w.mails {
+		if mail.Account != o.ID || mail.Unsubscribe == "" {
+			t.Errorf("%+v", mail)
+		}
+	}
+	w.mu.Unlock()
+	w.want("anna@example.org: money_low")
+	w.deaf = ""
+	w.pass(time.Hour)
+	w.watch(n)
+	w.mu.Lock()
+	for _, mail := range w.mails {
+		if mail.Account != o.ID || mail.Unsubscribe != "" {
+			t.Errorf("%+v", mail)
+		}
+	}
+	w.mu.Unlock()
+	w.want("boris@example.org: money_low")
+	w.mu.Lock()
+	w.keys[o.ID] = []apikey.Key{residentKey(org, "build", 10*money.Ruble)}
+	w.keys[o.ID][0].ExpiresAt = w.at.Add(24 * time.Hour)
+	w.mu.Unlock()
+	w.pass(5 * time.Minute)
+	w.watch(n)
+	w.want("anna@example.org: key_expiring")
+	token, err := m.Token(t.Context(), o.ID, notify.LowBalance)
+	ok(t, err)
+	_, err = m.Unsubscribe(t.Context(), token)
+	ok(t, err)
+	w.has(org, 0, 0)
+	w.pass(25 * time.Hour)
+	w.watch(n)
+	w.mu.Lock()
+	for _, mail := range w.mails {
+		if mail.Cause == notify.LowBalance {
+			t.Errorf("a mail that was switched off: %+v", mail)
+		}
+	}
+	w.mu.Unlock()
+	v, err := m.Settings(t.Context(), o.ID)
+	if err != nil || !v.Confirmed || !strings.Contains(v.Address, "anna@example.org") || !strings.Contains(v.Address, "boris@example.org") || strings.Contains(v.Address, "clara") {
+		t.Errorf("%+v, %v", v, err)
+	}
 }
 
 func residentKey(u account.User, name string, limit money.Nano) apikey.Key {
