@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/budget"
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -19,8 +20,11 @@ type BudgetScope struct {
 	Kind string `json:"kind" enum:"organization,team,member,key,tag,session"` // organization: the whole account, a personal one as well
 
 	// Of a team, member or key its id, of a tag name=value or a name, of a session its session_id; null: the account, or each session for itself.
-	ID  *string  `json:"id"`
-	Key *CallKey `json:"key"` // of a key
+	ID     *string  `json:"id"`
+	Key    *CallKey `json:"key"`    // of a key
+	Name   *string  `json:"name"`   // of a team, member or key; null: it is gone, or the scope is something else
+	Member *string  `json:"member"` // of a key in an organization: id of the person or service for whom it works
+	Team   *string  `json:"team"`   // of a member or key: id of the team
 }
 
 // BudgetScopeInput says what a budget is of.
@@ -88,6 +92,30 @@ type BudgetInput struct {
 	Scope  BudgetScopeInput `json:"scope"`
 	Period string           `json:"period" enum:"day,week,month,total"`
 	BudgetForm
+}
+
+// whole is the budget that a form describes, in full: what it leaves out is as in a new one.
+func (in *BudgetInput) whole(ctx context.Context, d Deps, c *operation.Call) (b budget.Budget, err error) {
+	const op = "accountapi.budget"
+	b = budget.Budget{Account: c.User, Scope: budget.Scope{Kind: budget.Kind(in.Scope.Kind), ID: in.Scope.ID}, Reset: resetOf(in.Period), Hard: true}
+	if in.Amount == nil {
+		return b, fault.Field(op, "amount", "amount is missing: rubles, such as \"1000\".").Coded("budget_amount", "most", "1000000000")
+	}
+	if err := in.check(); err != nil {
+		return b, err
+	}
+	if b.Scope.Kind == budget.Key && len(b.Scope.ID) == 64 {
+		k, err := keyByHash(ctx, d, c, b.Scope.ID)
+		if fault.Is(err, fault.NotFound) {
+			err = fault.Field(op, "scope.id", "There is no such key.").Coded("no_key")
+		}
+		if err != nil {
+			return b, err
+		}
+		b.Scope.ID = k.ID
+	}
+	in.set(&b)
+	return b, nil
 }
 
 // BudgetChange is what is to be different. What is left out stays.
@@ -173,7 +201,7 @@ func budgets(d Deps) []operation.Operation {
 			if err != nil {
 				return l, err
 			}
-			all, err := d.Budgets.List(ctx, c.User)
+			all, err := budgetsSeen(ctx, d, c)
 			if err != nil {
 				return l, err
 			}
@@ -187,34 +215,51 @@ func budgets(d Deps) []operation.Operation {
 			Description: "A call must fit into every budget that binds it, and into the wallet: the strictest wins. Without hard: false, calls that do not fit are refused with 402. What the scope has spent in this period before the budget was made does not count.",
 			Example:     `{"scope": {"kind": "tag", "id": "project=atlas"}, "period": "month", "amount": "100000", "hard": true, "alarms": [80, 100], "rules": {"models": ["sim/*"]}}`,
 		}, func(ctx context.Context, c *operation.Call, in *BudgetInput) (out operation.Data[Budget], err error) {
-			b := budget.Budget{Account: c.User, Scope: budget.Scope{Kind: budget.Kind(in.Scope.Kind), ID: in.Scope.ID}, Reset: resetOf(in.Period), Hard: true}
-			if in.Amount == nil {
-				return out, fault.Field("accountapi.createBudget", "amount", "amount is missing: rubles, such as \"1000\".").Coded("budget_amount", "most", "1000000000")
-			}
-			if err := in.check(); err != nil {
+			b, err := in.whole(ctx, d, c)
+			if err != nil {
 				return out, err
 			}
-			if b.Scope.Kind == budget.Key && len(b.Scope.ID) == 64 {
-				k, err := keyByHash(ctx, d, c, b.Scope.ID)
-				if err != nil {
-					return out, err
-				}
-				b.Scope.ID = k.ID
-			}
-			in.set(&b)
 			if b, err = d.Budgets.Add(ctx, b, c.Actor); err != nil {
 				return out, err
 			}
 			return budgetAnswer(ctx, d, c, b)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/budgets/{id}", ID: "getBudget", Org: operation.Watchers, Access: operation.Management, Tag: "budgets", Summary: "One budget and how it stands", Answer: "The budget",
-		}, func(ctx context.Context, c *operation.Call, in *budgetID) (out operation.Data[Budget], err error) {
-			b, err := d.Budgets.ByID(ctx, c.User, in.ID)
+			Method: "PUT", Path: "/api/budgets", ID: "putBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
+			Summary: "Make the budget of a scope and period what the body says, whether or not it is there", Answer: "The budget, and whether anything changed",
+			Description: "The body is the whole budget: what is left out is as in a new one. Sent again, it changes nothing.",
+			Example:     `{"scope": {"kind": "tag", "id": "project=atlas"}, "period": "month", "amount": "100000", "alarms": [80, 100]}`,
+		}, func(ctx context.Context, c *operation.Call, in *BudgetInput) (out Put[Budget], err error) {
+			b, err := in.whole(ctx, d, c)
 			if err != nil {
 				return out, err
 			}
-			return budgetAnswer(ctx, d, c, b)
+			b, made, changed, err := d.Budgets.Put(ctx, b, c.Actor)
+			if err != nil {
+				return out, err
+			}
+			switch out.Result = "unchanged"; {
+			case made:
+				out.Result = "created"
+			case changed:
+				out.Result = "changed"
+			}
+			shown, err := budgetAnswer(ctx, d, c, b)
+			out.Data = shown.Data
+			return out, err
+		}),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/budgets/{id}", ID: "getBudget", Org: operation.Watchers, Access: operation.Management, Tag: "budgets", Summary: "One budget and how it stands", Answer: "The budget",
+		}, func(ctx context.Context, c *operation.Call, in *budgetID) (out operation.Data[Budget], err error) {
+			all, err := budgetsSeen(ctx, d, c)
+			if err != nil {
+				return out, err
+			}
+			at := slices.IndexFunc(all, func(b budget.Budget) bool { return b.ID == in.ID })
+			if at < 0 {
+				return out, fault.New(fault.NotFound, "accountapi.getBudget", "There is no such budget.")
+			}
+			return budgetAnswer(ctx, d, c, all[at])
 		}),
 		operation.Of(operation.Operation{
 			Method: "PATCH", Path: "/api/budgets/{id}", ID: "changeBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
@@ -248,6 +293,31 @@ func budgets(d Deps) []operation.Operation {
 	}
 }
 
+// budgetsSeen are the budgets that the caller may see: who sees one team sees none of other teams, their members and keys.
+func budgetsSeen(ctx context.Context, d Deps, c *operation.Call) ([]budget.Budget, error) {
+	all, err := d.Budgets.List(ctx, c.User)
+	if err != nil || c.Sees.All() {
+		return all, err
+	}
+	people, err := namesInOrg(ctx, d, c.User)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := namesOfKeys(ctx, d.Keys, c.User)
+	return slices.DeleteFunc(all, func(b budget.Budget) bool {
+		switch id := b.Scope.ID; b.Scope.Kind {
+		case budget.Team:
+			return id != c.Sees.Team
+		case budget.Member:
+			return !c.Sees.Of(id, people[id].Team)
+		case budget.Key:
+			return keys[id] == nil || !c.Sees.Of(keys[id].Member, people[keys[id].Member].Team)
+		case budget.Organization, budget.Tag, budget.Session:
+		}
+		return false
+	}), err
+}
+
 func budgetAnswer(ctx context.Context, d Deps, c *operation.Call, b budget.Budget) (out operation.Data[Budget], err error) {
 	shown, err := budgetsShown(ctx, d, c, []budget.Budget{b})
 	if err != nil {
@@ -274,11 +344,31 @@ func budgetsShown(ctx context.Context, d Deps, c *operation.Call, all []budget.B
 			return nil, err
 		}
 	}
+	people, err := namesInOrg(ctx, d, c.User)
 	shown := make([]Budget, len(all))
 	for i := range all {
 		shown[i] = budgetOf(&all[i], spent[i], names)
+		shown[i].Scope.place(names, people)
 	}
-	return shown, nil
+	return shown, err
+}
+
+// place says what a scope is called, and whom it is of.
+func (s *BudgetScope) place(keys keyNames, people orgNames) {
+	if s.ID == nil {
+		return
+	}
+	switch budget.Kind(s.Kind) {
+	case budget.Team:
+		s.Name = people.name(*s.ID)
+	case budget.Member:
+		s.Name, s.Team = people.name(*s.ID), OrNull(people[*s.ID].Team)
+	case budget.Key:
+		if k := keys[*s.ID]; k != nil {
+			s.Name, s.Member, s.Team = &k.Name, OrNull(k.Member), OrNull(people[k.Member].Team)
+		}
+	case budget.Organization, budget.Tag, budget.Session:
+	}
 }
 
 func budgetOf(b *budget.Budget, s budget.Spending, names keyNames) Budget {
@@ -306,26 +396,26 @@ func spendable(ctx context.Context, d Deps, c *operation.Call, in *whatCall) (ou
 	if err != nil {
 		return out, err
 	}
+	out.Data = []Remaining{{Kind: "wallet", Left: max(0, balance.Balance-balance.Held)}}
 	call := budget.Call{Account: c.User, Member: in.Member, Team: in.Team, Session: in.Session}
 	if in.Tags != "" {
 		call.Tags = strings.Split(in.Tags, ",")
 	}
-	out.Data = []Remaining{{Kind: "wallet", Left: max(0, balance.Balance-balance.Held)}}
+	people, err := namesInOrg(ctx, d, c.User)
+	if err != nil {
+		return out, err
+	}
 	var names keyNames
 	if in.Key != "" {
-		k, err := keyByHash(ctx, d, c, in.Key)
-		if err != nil {
+		var limits []Remaining
+		if names, limits, err = ofKey(ctx, d, c, in.Key, &call); err != nil {
 			return out, err
 		}
-		call.Key = k.ID
-		names = keyNames{k.ID: &k}
-		if k.Limit != nil {
-			spent, err := d.Books.KeySpend(ctx, k.ID)
-			if err != nil {
-				return out, err
-			}
-			out.Data = append(out.Data, Remaining{Kind: "key_limit", Name: &k.Name, Amount: &k.Limit.Amount, Left: k.Limit.Remaining(spent.Counted(ledger.Reset(k.Limit.Reset)))})
-		}
+		out.Data = append(out.Data, limits...)
+	}
+	call.Team = cmp.Or(call.Team, people[call.Member].Team)
+	if !c.Sees.All() && (call.Member != "" && !c.Sees.Of(call.Member, people[call.Member].Team) || call.Team != "" && call.Team != c.Sees.Team) {
+		return out, fault.New(fault.PermissionDenied, "accountapi.spendable", "Your role in this organization shows your own budgets, and those of your team.")
 	}
 	bound, err := d.Budgets.Of(ctx, &call)
 	if err != nil {
@@ -337,7 +427,7 @@ func spendable(ctx context.Context, d Deps, c *operation.Call, in *whatCall) (ou
 		return out, err
 	}
 	for i, b := range bound {
-		name := cmp.Or(b.Name, b.Scope.ID)
+		name := cmp.Or(b.Name, people[b.Scope.ID].Name, b.Scope.ID)
 		if k := names[b.Scope.ID]; k != nil && b.Name == "" {
 			name = k.Name
 		}
@@ -346,4 +436,38 @@ func spendable(ctx context.Context, d Deps, c *operation.Call, in *whatCall) (ou
 	slices.SortStableFunc(out.Data, func(a, b Remaining) int { return cmp.Compare(a.Left, b.Left) })
 	out.Amount = out.Data[0].Left
 	return out, nil
+}
+
+// ofKey makes a call one of the key with a hash, for whom it works and with the keys above it, and returns what the limits of all of them leave.
+func ofKey(ctx context.Context, d Deps, c *operation.Call, hash string, call *budget.Call) (names keyNames, limits []Remaining, err error) {
+	k, err := keyByHash(ctx, d, c, hash)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := d.Keys.Of(ctx, k.ID)
+	if err != nil {
+		return nil, nil, err
+	}
+	names = keyNames{k.ID: &f.Key}
+	if len(f.Above) > 0 {
+		if names, err = namesOfKeys(ctx, d.Keys, c.User); err != nil {
+			return nil, nil, err
+		}
+	}
+	call.Key, call.Above, call.Member, call.Team = k.ID, f.Above, cmp.Or(call.Member, f.Member), cmp.Or(call.Team, f.Team)
+	for _, of := range append([]apikey.Above{{Key: k.ID, Limit: f.Limit}}, f.Above...) {
+		if of.Limit == nil {
+			continue
+		}
+		spent, err := d.Books.KeySpend(ctx, of.Key)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := Remaining{Kind: "key_limit", Amount: &of.Limit.Amount, Left: of.Limit.Remaining(spent.Counted(ledger.Reset(of.Limit.Reset)))}
+		if known := names[of.Key]; known != nil {
+			r.Name = &known.Name
+		}
+		limits = append(limits, r)
+	}
+	return names, limits, nil
 }

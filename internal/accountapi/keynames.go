@@ -2,8 +2,10 @@ package accountapi
 
 import (
 	"context"
+	"strings"
 
 	"weir/internal/apikey"
+	"weir/internal/organization"
 )
 
 // CallKey is the key of a call.
@@ -59,3 +61,17 @@ func (n keyNames) byHash(hash string) (string, error) {
 	}
 	return "", apikey.NotFound("accountapi.keyNames")
 }
+
+// orgNames are the members, services and teams of an organization by their ids.
+type orgNames map[string]organization.Named
+
+// namesInOrg are those of an account; none in a person's own.
+func namesInOrg(ctx context.Context, d Deps, account string) (orgNames, error) {
+	if d.Organizations == nil || !strings.HasPrefix(account, organization.Prefix) {
+		return nil, nil
+	}
+	return d.Organizations.Names(ctx, account)
+}
+
+// name is what somebody is called, nil for who is not known.
+func (n orgNames) name(id string) *string { return OrNull(n[id].Name) }

@@ -8,9 +8,11 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/auth"
 	"weir/internal/fault"
+	"weir/internal/money"
 	"weir/internal/operation"
 	"weir/internal/organization"
 	"weir/internal/rawjson"
+	"weir/internal/report"
 )
 
 // Organization is an account in which several people act.
@@ -21,6 +23,15 @@ type Organization struct {
 	Team        *string   `json:"team"`                                     // likewise, its id
 	ManagersSee string    `json:"managers_see" enum:"team,all"`             // whose calls and keys managers see
 	CreatedAt   time.Time `json:"created_at"`
+}
+
+// WholeOrganization is an organization with what belongs to it beside its members.
+type WholeOrganization struct {
+	Organization
+	Teams       []Team                    `json:"teams"`       // by name
+	Services    *[]Service                `json:"services"`    // by name; null: only owners and managers see them
+	Invitations *[]OrganizationInvitation `json:"invitations"` // those that work, the newest first; likewise
+	Budgets     bool                      `json:"budgets"`     // who asks sees the budgets
 }
 
 // OrganizationInput is a new organization.
@@ -49,6 +60,13 @@ type OrganizationMember struct {
 	Keys     int       `json:"keys"` // how many work
 	You      bool      `json:"you"`
 	JoinedAt time.Time `json:"joined_at"`
+	Activity
+}
+
+// Activity is what the calls of a member or service have cost, and when the last one began. Null: who asks does not see these calls.
+type Activity struct {
+	SpentMonth   *money.Nano `json:"spent_month"`    // in this month of the organization's time zone
+	LastActiveAt *time.Time  `json:"last_active_at"` // in this month or the two before it; null also without a call
 }
 
 // MemberChange is what is to be different of a member. What is left out stays.
@@ -102,6 +120,7 @@ type Service struct {
 	Team      *string   `json:"team"` // its id
 	Keys      int       `json:"keys"` // how many work
 	CreatedAt time.Time `json:"created_at"`
+	Activity
 }
 
 // ServiceInput is a new service. Its keys are made with POST /api/keys.
@@ -182,8 +201,114 @@ func organizationOf(ms *organization.Membership) Organization {
 	return Organization{ID: ms.ID, Name: ms.Name, Role: string(ms.Role), Team: OrNull(ms.Team), ManagersSee: string(ms.Sees), CreatedAt: ms.CreatedAt}
 }
 
-func memberOf(m *organization.Member, keys map[string]int, person string) OrganizationMember {
-	return OrganizationMember{ID: m.User, Name: m.Name, Email: OrNull(m.Email), Role: string(m.Role), Team: OrNull(m.Team), Keys: keys[m.User], You: m.User == person, JoinedAt: m.JoinedAt}
+func memberOf(m *organization.Member, use *usageInOrg, person string) OrganizationMember {
+	return OrganizationMember{ID: m.User, Name: m.Name, Email: OrNull(m.Email), Role: string(m.Role), Team: OrNull(m.Team), Keys: use.keys[m.User], You: m.User == person, JoinedAt: m.JoinedAt, Activity: use.of(m.User, m.Team)}
+}
+
+func serviceOf(s *organization.Service, use *usageInOrg) Service {
+	return Service{ID: s.ID, Name: s.Name, Team: OrNull(s.Team), Keys: use.keys[s.ID], CreatedAt: s.CreatedAt, Activity: use.of(s.ID, s.Team)}
+}
+
+// usageInOrg is what members and services of an organization have and do, as far as a person sees it.
+type usageInOrg struct {
+	keys  map[string]int
+	month map[string]money.Nano
+	last  map[string]time.Time
+	sees  apikey.Sight
+}
+
+func (u *usageInOrg) of(member, team string) (a Activity) {
+	if u.sees.Of(member, team) {
+		spent := u.month[member]
+		a = Activity{SpentMonth: &spent, LastActiveAt: Moment(u.last[member])}
+	}
+	return a
+}
+
+// use reads how many keys members and services have, and what they did in this month and the two before it.
+func (o orgs) use(ctx context.Context, c *operation.Call, ms *organization.Membership) (*usageInOrg, error) {
+	u := &usageInOrg{month: map[string]money.Nano{}, last: map[string]time.Time{}, sees: ms.Sight(c.User)}
+	var err error
+	if u.keys, err = o.Organizations.KeyCounts(ctx, ms.ID); err != nil {
+		return nil, err
+	}
+	zones, err := o.Reports.Zones(ctx, ms.Wallet)
+	if err != nil {
+		return nil, err
+	}
+	month := report.Month.Floor(zones.Day(c.At))
+	q := report.Query{Wallet: ms.Wallet, Zones: zones, Part: report.Member, Bucket: report.Month, From: zones.Start(month.AddDate(0, -2, 0)), To: zones.Start(report.Month.Next(month)), Filter: report.Filter{Sees: u.sees}}
+	if !u.sees.All() {
+		q.Filter.Org = ms.ID
+	}
+	rows, err := o.Reports.Rows(ctx, q)
+	for i := range rows {
+		r := &rows[i]
+		if r.At.Equal(month) {
+			u.month[r.Value] = r.Cost
+		}
+		if r.LastAt.After(u.last[r.Value]) {
+			u.last[r.Value] = r.LastAt
+		}
+	}
+	return u, err
+}
+
+// whole is an organization with its teams, and for those who manage people its services and invitations.
+func (o orgs) whole(ctx context.Context, c *operation.Call, ms *organization.Membership) (out WholeOrganization, err error) {
+	out = WholeOrganization{Organization: organizationOf(ms), Budgets: operation.Watchers.Has(ms.Role)}
+	if out.Teams, err = o.listTeams(ctx, ms.ID); err != nil || !operation.Leaders.Has(ms.Role) {
+		return out, err
+	}
+	services, err := o.listServices(ctx, c, ms)
+	if err != nil {
+		return out, err
+	}
+	invitations, err := o.listInvitations(ctx, ms.ID)
+	out.Services, out.Invitations = &services, &invitations
+	return out, err
+}
+
+func (o orgs) listTeams(ctx context.Context, org string) ([]Team, error) {
+	list, err := o.Organizations.Teams(ctx, org)
+	if err != nil {
+		return nil, err
+	}
+	people, err := o.Organizations.Members(ctx, org)
+	of := map[string]int{}
+	for i := range people {
+		of[people[i].Team]++
+	}
+	all := make([]Team, len(list))
+	for i, t := range list {
+		all[i] = Team{ID: t.ID, Name: t.Name, Members: of[t.ID], CreatedAt: t.CreatedAt}
+	}
+	return all, err
+}
+
+func (o orgs) listServices(ctx context.Context, c *operation.Call, ms *organization.Membership) ([]Service, error) {
+	list, err := o.Organizations.Services(ctx, ms.ID)
+	if err != nil {
+		return nil, err
+	}
+	use, err := o.use(ctx, c, ms)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Service, len(list))
+	for i := range list {
+		all[i] = serviceOf(&list[i], use)
+	}
+	return all, nil
+}
+
+func (o orgs) listInvitations(ctx context.Context, org string) ([]OrganizationInvitation, error) {
+	list, err := o.Organizations.Invitations(ctx, org)
+	all := make([]OrganizationInvitation, len(list))
+	for i := range list {
+		all[i] = orgInvitationOf(&list[i])
+	}
+	return all, err
 }
 
 func orgInvitationOf(i *organization.Invitation) OrganizationInvitation {
@@ -263,11 +388,11 @@ func organizations(d Deps) []operation.Operation {
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{
-			Method: "GET", Path: orgPath, ID: "getOrganization", Summary: "One organization", Answer: "The organization",
-		}), func(ctx context.Context, c *operation.Call, in *organizationID) (out operation.Data[Organization], err error) {
+			Method: "GET", Path: orgPath, ID: "getOrganization", Summary: "One organization, with its teams, and for owners and managers its services and invitations", Answer: "The organization",
+		}), func(ctx context.Context, c *operation.Call, in *organizationID) (out operation.Data[WholeOrganization], err error) {
 			ms, err := o.in(ctx, c, in.ID)
 			if err == nil {
-				out.Data = organizationOf(ms)
+				out.Data, err = o.whole(ctx, c, ms)
 			}
 			return out, err
 		}),
@@ -352,9 +477,11 @@ func organizations(d Deps) []operation.Operation {
 }
 
 func (o orgs) members() []operation.Operation {
-	show := func(ctx context.Context, c *operation.Call, m *organization.Member) (out operation.Data[OrganizationMember], err error) {
-		keys, err := o.Organizations.KeyCounts(ctx, m.Org)
-		out.Data = memberOf(m, keys, c.User)
+	show := func(ctx context.Context, c *operation.Call, ms *organization.Membership, m *organization.Member) (out operation.Data[OrganizationMember], err error) {
+		use, err := o.use(ctx, c, ms)
+		if err == nil {
+			out.Data = memberOf(m, use, c.User)
+		}
 		return out, err
 	}
 	return []operation.Operation{
@@ -369,12 +496,15 @@ func (o orgs) members() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			keys, err := o.Organizations.KeyCounts(ctx, ms.ID)
+			use, err := o.use(ctx, c, ms)
+			if err != nil {
+				return out, err
+			}
 			out.Data = make([]OrganizationMember, len(list))
 			for i := range list {
-				out.Data[i] = memberOf(&list[i], keys, c.User)
+				out.Data[i] = memberOf(&list[i], use, c.User)
 			}
-			return out, err
+			return out, nil
 		}),
 		operation.Of(org(operation.Operation{
 			Method: "PATCH", Path: orgPath + "/members/{member}", ID: "changeOrganizationMember", Fresh: true, Summary: "Change role and team of a member", Answer: "The member", Example: `{"role": "manager"}`,
@@ -388,7 +518,7 @@ func (o orgs) members() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return show(ctx, c, &m)
+			return show(ctx, c, ms, &m)
 		}),
 		operation.Of(org(operation.Operation{
 			Method: "DELETE", Path: orgPath + "/members/{member}", ID: "removeOrganizationMember", Fresh: true, Summary: "End a membership, also the own one: the keys of the member stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
@@ -424,19 +554,7 @@ func (o orgs) teams() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			list, err := o.Organizations.Teams(ctx, ms.ID)
-			if err != nil {
-				return out, err
-			}
-			people, err := o.Organizations.Members(ctx, ms.ID)
-			of := map[string]int{}
-			for i := range people {
-				of[people[i].Team]++
-			}
-			out.Data = make([]Team, len(list))
-			for i, t := range list {
-				out.Data[i] = Team{ID: t.ID, Name: t.Name, Members: of[t.ID], CreatedAt: t.CreatedAt}
-			}
+			out.Data, err = o.listTeams(ctx, ms.ID)
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{
@@ -472,9 +590,11 @@ func (o orgs) teams() []operation.Operation {
 }
 
 func (o orgs) services() []operation.Operation {
-	show := func(ctx context.Context, s *organization.Service) (out operation.Data[Service], err error) {
-		keys, err := o.Organizations.KeyCounts(ctx, s.Org)
-		out.Data = Service{ID: s.ID, Name: s.Name, Team: OrNull(s.Team), Keys: keys[s.ID], CreatedAt: s.CreatedAt}
+	show := func(ctx context.Context, c *operation.Call, ms *organization.Membership, s *organization.Service) (out operation.Data[Service], err error) {
+		use, err := o.use(ctx, c, ms)
+		if err == nil {
+			out.Data = serviceOf(s, use)
+		}
 		return out, err
 	}
 	return []operation.Operation{
@@ -485,15 +605,7 @@ func (o orgs) services() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			list, err := o.Organizations.Services(ctx, ms.ID)
-			if err != nil {
-				return out, err
-			}
-			keys, err := o.Organizations.KeyCounts(ctx, ms.ID)
-			out.Data = make([]Service, len(list))
-			for i, s := range list {
-				out.Data[i] = Service{ID: s.ID, Name: s.Name, Team: OrNull(s.Team), Keys: keys[s.ID], CreatedAt: s.CreatedAt}
-			}
+			out.Data, err = o.listServices(ctx, c, ms)
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{
@@ -507,7 +619,7 @@ func (o orgs) services() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return show(ctx, &s)
+			return show(ctx, c, ms, &s)
 		}),
 		operation.Of(org(operation.Operation{
 			Method: "PATCH", Path: orgPath + "/services/{service}", ID: "changeService", Summary: "Change name and team of a service", Answer: "The service", Example: `{"name": "Weekly reports"}`,
@@ -520,7 +632,7 @@ func (o orgs) services() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			return show(ctx, &s)
+			return show(ctx, c, ms, &s)
 		}),
 		operation.Of(org(operation.Operation{
 			Method: "DELETE", Path: orgPath + "/services/{service}", ID: "endService", Fresh: true, Summary: "End a service: its keys stop on all nodes within 5 seconds", Answer: "How many keys have stopped",
@@ -550,11 +662,7 @@ func (o orgs) invitations() []operation.Operation {
 			if err != nil {
 				return out, err
 			}
-			list, err := o.Organizations.Invitations(ctx, ms.ID)
-			out.Data = make([]OrganizationInvitation, len(list))
-			for i := range list {
-				out.Data[i] = orgInvitationOf(&list[i])
-			}
+			out.Data, err = o.listInvitations(ctx, ms.ID)
 			return out, err
 		}),
 		operation.Of(org(operation.Operation{

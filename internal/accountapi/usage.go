@@ -10,7 +10,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/operation"
-	"weir/internal/organization"
 	"weir/internal/report"
 	"weir/internal/tag"
 )
@@ -216,12 +215,16 @@ type namer struct {
 	ctx  context.Context
 	user string
 	keys keyNames // read where groups are keys
+	orgs orgNames // likewise members and teams
 }
 
 func namerOf(ctx context.Context, d Deps, c *operation.Call, p report.Part) (n namer, err error) {
 	n = namer{Deps: d, ctx: ctx, user: c.User}
-	if p == report.Key {
+	switch p {
+	case report.Key:
 		n.keys, err = namesOfKeys(ctx, d.Keys, c.User)
+	case report.Member, report.Team:
+		n.orgs, err = namesInOrg(ctx, d, c.User)
 	}
 	return n, err
 }
@@ -235,8 +238,11 @@ func (n *namer) of(p report.Part, value string) (key, label string) {
 		if k := n.keys[value]; k != nil {
 			return k.Hash, k.Name
 		}
-	case report.Member:
-		if value == n.user || strings.HasPrefix(n.user, organization.Prefix) {
+	case report.Member, report.Team:
+		if known, ok := n.orgs[value]; ok {
+			return value, known.Name
+		}
+		if value == n.user {
 			if u, err := n.Accounts.ByID(n.ctx, value); err == nil {
 				return value, u.Name
 			}

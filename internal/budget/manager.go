@@ -30,8 +30,8 @@ const (
 type Store interface {
 	// Budgets lists those of an account, the widest first, then by their scopes and periods.
 	Budgets(ctx context.Context, account string) ([]Budget, error)
-	// AddBudget fails with fault.Conflict when the scope has a budget of this period, with fault.Invalid when the account has no room, and with
-	// fault.NotFound for a key of another account.
+	// AddBudget fails with fault.Conflict when the scope has a budget of this period, and with fault.Invalid when the account has no room, and for a
+	// team, member or key that is not the account's.
 	AddBudget(ctx context.Context, b Budget, e audit.Event) error
 	// ChangeBudget stores what change makes of a budget, with the event that it returns. Its scope and period stay.
 	ChangeBudget(ctx context.Context, account, id string, now time.Time, change func(*Budget) (audit.Event, error)) (Budget, error)
@@ -239,20 +239,6 @@ func (m *Manager) List(ctx context.Context, account string) ([]Budget, error) {
 	return m.store.Budgets(ctx, account)
 }
 
-// ByID finds a budget of an account. It fails with fault.NotFound.
-func (m *Manager) ByID(ctx context.Context, account, id string) (Budget, error) {
-	all, err := m.store.Budgets(ctx, account)
-	if err != nil {
-		return Budget{}, err
-	}
-	for i := range all {
-		if all[i].ID == id {
-			return all[i], nil
-		}
-	}
-	return Budget{}, fault.New(fault.NotFound, "budget.ByID", "There is no such budget.")
-}
-
 // Spent is how funds of a wallet stand, each in the present interval of its limit.
 func (m *Manager) Spent(ctx context.Context, books Books, wallet string, limits []ledger.Limit) ([]Spending, error) {
 	now := m.now()
@@ -291,6 +277,43 @@ func (m *Manager) Add(ctx context.Context, b Budget, by audit.Actor) (Budget, er
 	err := m.store.AddBudget(ctx, b, audit.Event{Actor: by, Action: audit.BudgetMade, Target: b.Target(), After: b.describe()})
 	m.changed(b.Account)
 	return b, err
+}
+
+// Put makes the budget of a scope and period what b is, whether or not it is there. Put again, it changes nothing, and the audit has no row of it.
+func (m *Manager) Put(ctx context.Context, b Budget, by audit.Actor) (is Budget, made, changed bool, err error) {
+	b.Name, b.Alarms = strings.TrimSpace(b.Name), slices.Clone(b.Alarms)
+	if err := b.Check(); err != nil {
+		return b, false, false, err
+	}
+	for range 3 { // another request may make or delete it in between
+		all, err := m.store.Budgets(ctx, b.Account)
+		if err != nil {
+			return b, false, false, err
+		}
+		at := slices.IndexFunc(all, func(x Budget) bool { return x.Scope == b.Scope && x.Reset == b.Reset })
+		switch {
+		case at < 0:
+			if is, err = m.Add(ctx, b, by); !fault.Is(err, fault.Conflict) {
+				return is, err == nil, err == nil, err
+			}
+		case all[at].says(&b):
+			return all[at], false, false, nil
+		default:
+			is, err = m.Change(ctx, b.Account, all[at].ID, func(to *Budget) {
+				to.Name, to.Amount, to.Hard, to.Alarms, to.Rules = b.Name, b.Amount, b.Hard, slices.Clone(b.Alarms), b.Rules
+			}, by)
+			if !fault.Is(err, fault.NotFound) {
+				return is, false, err == nil, err
+			}
+		}
+	}
+	return b, false, false, fault.New(fault.Conflict, "budget.Put", "This budget is being made and deleted by others at the same time. Try again.")
+}
+
+// says reports whether two budgets of a scope and period are the same for people and calls.
+func (b *Budget) says(o *Budget) bool {
+	return b.Name == o.Name && b.Amount == o.Amount && b.Hard == o.Hard && slices.Equal(b.Alarms, o.Alarms) && slices.Equal(b.Rules.Models, o.Rules.Models) &&
+		slices.Equal(b.Rules.Providers, o.Rules.Providers) && b.Rules.DenyCollection == o.Rules.DenyCollection && b.Rules.ZDR == o.Rules.ZDR
 }
 
 // Change gives a budget what change makes of it: its scope and its period stay.

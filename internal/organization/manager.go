@@ -58,6 +58,9 @@ type Store interface {
 	// KeyCounts is how many keys the members and services of an organization have.
 	KeyCounts(ctx context.Context, org string) (map[string]int, error)
 
+	// Names are the names of all whose calls an organization has: of members, also those who have left, of services, also those that have ended, and of teams.
+	Names(ctx context.Context, org string) (map[string]Named, error)
+
 	// Teams lists the teams by name.
 	Teams(ctx context.Context, org string) ([]Team, error)
 	// AddTeam fails with fault.Conflict when the name is taken, and with fault.Invalid when there are most.
@@ -218,6 +221,11 @@ func (m *Manager) Members(ctx context.Context, org string) ([]Member, error) {
 // KeyCounts is how many keys each member and service has.
 func (m *Manager) KeyCounts(ctx context.Context, org string) (map[string]int, error) {
 	return m.store.KeyCounts(ctx, org)
+}
+
+// Names are the names of all whose calls an organization has, by their ids.
+func (m *Manager) Names(ctx context.Context, org string) (map[string]Named, error) {
+	return m.store.Names(ctx, org)
 }
 
 // Member finds a member.

@@ -60,6 +60,9 @@ type Member struct {
 	JoinedAt time.Time
 }
 
+// Named is what a member, a service or a team is called, and the team of the first two, "" none.
+type Named struct{ Name, Team string }
+
 // Membership is an organization of a person, with their part in it.
 type Membership struct {
 	Organization

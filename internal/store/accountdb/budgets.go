@@ -86,17 +86,37 @@ func (s *Accounts) AddBudget(ctx context.Context, b budget.Budget, e audit.Event
 		case have >= budget.MaxPerAccount:
 			return fault.Newf(fault.Invalid, op, "An account may have %d budgets. Delete one that is not used.", budget.MaxPerAccount)
 		}
-		if b.Scope.Kind == budget.Key {
-			var user string
-			if err := t.Row(`SELECT user_id FROM api_keys WHERE id = $1 AND deleted_at IS NULL`, b.Scope.ID).Scan(&user); err != nil || user != b.Account {
-				return noKey(op, errors.Join(err, sql.ErrNoRows))
-			}
+		if err := inAccount(t, op, &b); err != nil {
+			return err
 		}
 		if err := budgets.AddNew(t, op, "This scope has a budget of this period. Change that one, or choose another period.", &b); err != nil {
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.Budgets, b.Account), auditdb.Record(t, e, b.CreatedAt))
 	})
+}
+
+// inAccount fails for a team, member or key that the account of a budget does not have: it would bind no call.
+func inAccount(t *sqldb.Tx, op string, b *budget.Budget) error {
+	var find string
+	var none *fault.Error
+	switch b.Scope.Kind {
+	case budget.Team:
+		find, none = `SELECT id FROM org_teams WHERE org = $1 AND id = $2`, fault.Field(op, "scope.id", "There is no such team.").Coded("no_team")
+	case budget.Member:
+		find = `SELECT user_id FROM org_members WHERE org = $1 AND user_id = $2 UNION ALL SELECT id FROM org_services WHERE org = $1 AND id = $2 AND ended_at IS NULL`
+		none = fault.Field(op, "scope.id", "There is no such member, and no such service.").Coded("no_member")
+	case budget.Key:
+		find, none = `SELECT id FROM api_keys WHERE user_id = $1 AND id = $2 AND deleted_at IS NULL`, fault.Field(op, "scope.id", "There is no such key.").Coded("no_key")
+	case budget.Organization, budget.Tag, budget.Session:
+		return nil
+	}
+	var id string
+	err := t.Row(find, b.Account, b.Scope.ID).Scan(&id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return none
+	}
+	return err
 }
 
 // ChangeBudget is budget.Store.ChangeBudget.

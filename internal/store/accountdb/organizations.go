@@ -269,6 +269,21 @@ func (s *Organizations) KeyCounts(ctx context.Context, org string) (map[string]i
 	return counts, err
 }
 
+// Names is organization.Store.Names. Who has left is known by the keys that they had.
+func (s *Organizations) Names(ctx context.Context, org string) (map[string]organization.Named, error) {
+	names := map[string]organization.Named{}
+	_, err := sqldb.List(ctx, s.db, "store.Names", func(row sqldb.Scanner) (id string, err error) {
+		var n organization.Named
+		err = row.Scan(&id, &n.Name, &n.Team)
+		names[id] = n
+		return id, err
+	}, `SELECT id, name, '' FROM org_teams WHERE org = $1
+		UNION ALL SELECT id, name, team FROM org_services WHERE org = $1
+		UNION ALL SELECT u.id, u.name, COALESCE(m.team, '') FROM users u LEFT JOIN org_members m ON m.org = $1 AND m.user_id = u.id
+			WHERE u.id IN (SELECT user_id FROM org_members WHERE org = $1 UNION SELECT member FROM api_keys WHERE user_id = $1)`, org)
+	return names, err
+}
+
 // Teams is organization.Store.Teams.
 func (s *Organizations) Teams(ctx context.Context, org string) ([]organization.Team, error) {
 	return orgTeams.List(ctx, s.db, "store.Teams", `WHERE org = $1 ORDER BY name, id`, org)

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -23,6 +24,7 @@ func Budgets(t *testing.T, open Open) {
 		"changes":              budgetChanges,
 		"bounds":               budgetBounds,
 		"only their account's": budgetAccounts,
+		"put":                  budgetPuts,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -167,8 +169,8 @@ func budgetChanges(t *testing.T, s *store.Store) {
 	if err != nil || cmp.Diff(want[2], got) != "" {
 		t.Errorf("%v: %s", err, cmp.Diff(want[2], got))
 	}
-	if kept, err := m.ByID(t.Context(), account, made[1].ID); err != nil || cmp.Diff(want[2], kept) != "" {
-		t.Errorf("%v: %s", err, cmp.Diff(want[2], kept))
+	if kept, err := m.List(t.Context(), account); err != nil || !slices.ContainsFunc(kept, func(b budget.Budget) bool { return cmp.Equal(want[2], b) }) {
+		t.Errorf("%v: %+v", err, kept)
 	}
 	if _, err := m.Change(t.Context(), account, made[1].ID, func(b *budget.Budget) { b.Amount = -1 }, actor); !fault.Is(err, fault.Invalid) {
 		t.Errorf("below zero: %v", err)
@@ -222,6 +224,50 @@ func budgetBounds(t *testing.T, s *store.Store) {
 	}
 }
 
+// budgetPuts checks that a budget which is put is made once, changed where it says something else, and otherwise left as it is, also by several at once.
+func budgetPuts(t *testing.T, s *store.Store) {
+	account, m := viewUser(t, s), budgetManager(s)
+	b := budget.Budget{Account: account, Scope: budget.Scope{Kind: budget.Tag, ID: "project=atlas"}, Amount: ruble, Reset: ledger.Monthly, Hard: true, Alarms: []int{90, 80}, Rules: budget.Rules{Models: []string{"acme/*"}}}
+	var wg sync.WaitGroup
+	var made, changed [4]bool
+	var ids [4]string
+	for i := range ids {
+		wg.Go(func() {
+			got, new, other, err := m.Put(t.Context(), b, actor)
+			if ids[i], made[i], changed[i] = got.ID, new, other; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := len(slices.DeleteFunc(made[:], func(x bool) bool { return !x })); n != 1 || ids[0] != ids[1] || ids[1] != ids[2] || ids[2] != ids[3] {
+		t.Errorf("%d were made: %v", n, ids)
+	}
+	b.Amount, b.Rules = 2*ruble, budget.Rules{}
+	for i, want := range []bool{true, false} {
+		if got, made, changed, err := m.Put(t.Context(), b, actor); err != nil || made || changed != want || got.ID != ids[0] || got.Amount != 2*ruble || !got.Rules.Empty() {
+			t.Errorf("%d: %+v, %t, %t, %v", i, got, made, changed, err)
+		}
+	}
+	if all, err := m.List(t.Context(), account); err != nil || len(all) != 1 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	b.Amount = -1
+	if _, _, _, err := m.Put(t.Context(), b, actor); !fault.Is(err, fault.Invalid) {
+		t.Errorf("below zero: %v", err)
+	}
+	acts := map[string]int{}
+	for row, err := range s.Accounts.AuditRows(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		acts[row.Action]++
+	}
+	if acts[audit.BudgetMade] != 1 || acts[audit.BudgetChanged] != 1 {
+		t.Error(acts)
+	}
+}
+
 func budgetAccounts(t *testing.T, s *store.Store) {
 	one, other, m := viewUser(t, s), viewUser(t, s), budgetManager(s)
 	key := hintKey(t, s, one)
@@ -229,8 +275,10 @@ func budgetAccounts(t *testing.T, s *store.Store) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Add(t.Context(), budget.Budget{Account: other, Scope: budget.Scope{Kind: budget.Key, ID: key.ID}, Hard: true}, actor); !fault.Is(err, fault.NotFound) {
-		t.Errorf("of another's key: %v", err)
+	for kind, id := range map[budget.Kind]string{budget.Key: key.ID, budget.Team: "team_none", budget.Member: one} {
+		if _, err := m.Add(t.Context(), budget.Budget{Account: other, Scope: budget.Scope{Kind: kind, ID: id}, Hard: true}, actor); fault.From(err) == nil || fault.From(err).Param != "scope.id" || fault.From(err).Code == "" {
+			t.Errorf("of another's %s: %v", kind, err)
+		}
 	}
 	if _, err := m.Change(t.Context(), other, b.ID, func(*budget.Budget) {}, actor); !fault.Is(err, fault.NotFound) {
 		t.Errorf("another changes it: %v", err)

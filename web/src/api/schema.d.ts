@@ -2309,7 +2309,11 @@ export interface paths {
         };
         /** The budgets of the account and how they stand, the widest first */
         get: operations["listBudgets"];
-        put?: never;
+        /**
+         * Make the budget of a scope and period what the body says, whether or not it is there
+         * @description The body is the whole budget: what is left out is as in a new one. Sent again, it changes nothing.
+         */
+        put: operations["putBudget"];
         /**
          * Make a budget
          * @description A call must fit into every budget that binds it, and into the wallet: the strictest wins. Without hard: false, calls that do not fit are refused with 402. What the scope has spent in this period before the budget was made does not count.
@@ -2841,7 +2845,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One organization */
+        /** One organization, with its teams, and for owners and managers its services and invitations */
         get: operations["getOrganization"];
         put?: never;
         post?: never;
@@ -9424,6 +9428,12 @@ export interface components {
             id: string | null;
             /** @description Of a key */
             key: components["schemas"]["CallKey"] | null;
+            /** @description Of a team, member or key; null: it is gone, or the scope is something else */
+            name: string | null;
+            /** @description Of a key in an organization: id of the person or service for whom it works */
+            member: string | null;
+            /** @description Of a member or key: id of the team */
+            team: string | null;
         };
         /** @description Says what a budget is of. */
         BudgetScopeInput: {
@@ -11700,6 +11710,13 @@ export interface components {
             you: boolean;
             /** Format: date-time */
             joined_at: string;
+            /** @description In this month of the organization's time zone */
+            spent_month: components["schemas"]["Decimal"] | null;
+            /**
+             * Format: date-time
+             * @description In this month or the two before it; null also without a call
+             */
+            last_active_at: string | null;
         };
         /** @description An account at a glance. */
         Overview: {
@@ -12788,6 +12805,15 @@ export interface components {
             data: components["schemas"]["Alias"];
         };
         /** @description Something as it is after it was put. */
+        PutBudget: {
+            /**
+             * @description Unchanged: it was so already, and nothing is in the history
+             * @enum {string}
+             */
+            result: "created" | "changed" | "unchanged";
+            data: components["schemas"]["Budget"];
+        };
+        /** @description Something as it is after it was put. */
         PutModelOrder: {
             /**
              * @description Unchanged: it was so already, and nothing is in the history
@@ -13309,6 +13335,13 @@ export interface components {
             keys: number;
             /** Format: date-time */
             created_at: string;
+            /** @description In this month of the organization's time zone */
+            spent_month: components["schemas"]["Decimal"] | null;
+            /**
+             * Format: date-time
+             * @description In this month or the two before it; null also without a call
+             */
+            last_active_at: string | null;
         };
         /** @description What is to be different of a service. What is left out stays. */
         ServiceChange: {
@@ -14136,6 +14169,33 @@ export interface components {
         WholeKey: {
             /** @description The whole text of a key; it is compared by its hash, and neither stored nor repeated */
             key: string;
+        };
+        /** @description An organization with what belongs to it beside its members. */
+        WholeOrganization: {
+            id: string;
+            name: string;
+            /**
+             * @description Of who asks
+             * @enum {string}
+             */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Likewise, its id */
+            team: string | null;
+            /**
+             * @description Whose calls and keys managers see
+             * @enum {string}
+             */
+            managers_see: "team" | "all";
+            /** Format: date-time */
+            created_at: string;
+            /** @description By name */
+            teams: components["schemas"]["Team"][];
+            /** @description By name; null: only owners and managers see them */
+            services: components["schemas"]["Service"][] | null;
+            /** @description Those that work, the newest first; likewise */
+            invitations: components["schemas"]["OrganizationInvitation"][] | null;
+            /** @description Who asks sees the budgets */
+            budgets: boolean;
         };
     };
     responses: {
@@ -20982,6 +21042,63 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    putBudget: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "alarms": [
+                 *         80,
+                 *         100
+                 *       ],
+                 *       "amount": "100000",
+                 *       "period": "month",
+                 *       "scope": {
+                 *         "id": "project=atlas",
+                 *         "kind": "tag"
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["BudgetInput"];
+            };
+        };
+        responses: {
+            /** @description The budget, and whether anything changed */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PutBudget"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     createBudget: {
         parameters: {
             query?: {
@@ -22629,7 +22746,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["Organization"];
+                        data: components["schemas"]["WholeOrganization"];
                     };
                 };
             };
