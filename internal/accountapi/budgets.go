@@ -23,8 +23,14 @@ type BudgetScope struct {
 	ID     *string  `json:"id"`
 	Key    *CallKey `json:"key"`    // of a key
 	Name   *string  `json:"name"`   // of a team, member or key; null: it is gone, or the scope is something else
-	Member *string  `json:"member"` // of a key in an organization: id of the person or service for whom it works
-	Team   *string  `json:"team"`   // of a member or key: id of the team
+	Member *NamedID `json:"member"` // of a key in an organization: for whom it works
+	Team   *NamedID `json:"team"`   // of a member or key
+}
+
+// NamedID is a member, a service or a team of an organization.
+type NamedID struct {
+	ID   string  `json:"id"`
+	Name *string `json:"name"` // null: it is gone
 }
 
 // BudgetScopeInput says what a budget is of.
@@ -74,6 +80,7 @@ type Budget struct {
 type BudgetList struct {
 	Data      []Budget       `json:"data"`
 	Available money.Nano     `json:"available"` // in the wallet, which is above all of them
+	Timezone  string         `json:"timezone"`  // of the account, in which periods begin
 	Most      int            `json:"most"`      // how many budgets an account may have
 	Next      operation.Null `json:"next"`      // they come at once
 }
@@ -205,7 +212,11 @@ func budgets(d Deps) []operation.Operation {
 			if err != nil {
 				return l, err
 			}
-			l = BudgetList{Available: max(0, balance.Balance-balance.Held), Most: budget.MaxPerAccount}
+			zones, err := d.Accounts.Zones(ctx, c.Wallet)
+			if err != nil {
+				return l, err
+			}
+			l = BudgetList{Available: max(0, balance.Balance-balance.Held), Timezone: zones.Name(c.At), Most: budget.MaxPerAccount}
 			l.Data, err = budgetsShown(ctx, d, c, all)
 			return l, err
 		}),
@@ -362,10 +373,10 @@ func (s *BudgetScope) place(keys keyNames, people orgNames) {
 	case budget.Team:
 		s.Name = people.name(*s.ID)
 	case budget.Member:
-		s.Name, s.Team = people.name(*s.ID), OrNull(people[*s.ID].Team)
+		s.Name, s.Team = people.name(*s.ID), people.named(people[*s.ID].Team)
 	case budget.Key:
 		if k := keys[*s.ID]; k != nil {
-			s.Name, s.Member, s.Team = &k.Name, OrNull(k.Member), OrNull(people[k.Member].Team)
+			s.Name, s.Member, s.Team = &k.Name, people.named(k.Member), people.named(people[k.Member].Team)
 		}
 	case budget.Organization, budget.Tag, budget.Session:
 	}

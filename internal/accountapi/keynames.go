@@ -75,3 +75,11 @@ func namesInOrg(ctx context.Context, d Deps, account string) (orgNames, error) {
 
 // name is what somebody is called, nil for who is not known.
 func (n orgNames) name(id string) *string { return OrNull(n[id].Name) }
+
+// named is who has an id, nil for "".
+func (n orgNames) named(id string) *NamedID {
+	if id == "" {
+		return nil
+	}
+	return &NamedID{ID: id, Name: n.name(id)}
+}

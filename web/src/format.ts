@@ -347,6 +347,26 @@ export function dateTime(at: Moment): string {
 export function dateTimeZone(at: Moment): string {
   return moment(at) ? `${dateTime(at)} UTC` : NONE
 }
+/** "1 Dec 2026, 00:00" as a clock in a time zone shows it, for what begins there */
+export function zoned(at: Moment, zone: string): string {
+  const d = moment(at)
+  if (!d) return NONE
+  const part = Object.fromEntries(
+    new Intl.DateTimeFormat('en', {
+      timeZone: zone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+    })
+      .formatToParts(d)
+      .map((p) => [p.type, p.value]),
+  )
+  const there = `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:00Z`
+  return `${date(there)}, ${time(there, { minutes: true })}`
+}
 /** Relative only under an hour: "now", "2 min ago", then the time of today, then the day. */
 export function when(at: Moment, now: number = Date.now()): string {
   const d = moment(at)

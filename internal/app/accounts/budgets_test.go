@@ -167,7 +167,7 @@ func TestBudgets(t *testing.T) {
 
 	do[any](t, other.Pages, 404, http.MethodPatch, "/api/budgets/"+all.ID, map[string]any{"amount": "1"})
 	do[any](t, other.Pages, 404, http.MethodDelete, "/api/budgets/"+all.ID, nil)
-	do[any](t, other.Pages, 404, http.MethodPost, "/api/budgets", map[string]any{"scope": map[string]any{"kind": "key", "id": apikey.Hash(o.Key)}, "period": "day", "amount": "1"})
+	do[any](t, other.Pages, 400, http.MethodPost, "/api/budgets", map[string]any{"scope": map[string]any{"kind": "key", "id": apikey.Hash(o.Key)}, "period": "day", "amount": "1"})
 	do[any](t, o.Account, 403, http.MethodGet, "/api/budgets", nil)
 	do[any](t, o.Pages, 409, http.MethodPost, "/api/budgets", map[string]any{"scope": map[string]any{"kind": "organization"}, "period": "total", "amount": "1"})
 	for _, wrong := range []map[string]any{

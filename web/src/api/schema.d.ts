@@ -9390,6 +9390,8 @@ export interface components {
             data: components["schemas"]["Budget"][];
             /** @description In the wallet, which is above all of them */
             available: components["schemas"]["Decimal"];
+            /** @description Of the account, in which periods begin */
+            timezone: string;
             /** @description How many budgets an account may have */
             most: number;
             /** @description They come at once */
@@ -9430,10 +9432,10 @@ export interface components {
             key: components["schemas"]["CallKey"] | null;
             /** @description Of a team, member or key; null: it is gone, or the scope is something else */
             name: string | null;
-            /** @description Of a key in an organization: id of the person or service for whom it works */
-            member: string | null;
-            /** @description Of a member or key: id of the team */
-            team: string | null;
+            /** @description Of a key in an organization: for whom it works */
+            member: components["schemas"]["NamedID"] | null;
+            /** @description Of a member or key */
+            team: components["schemas"]["NamedID"] | null;
         };
         /** @description Says what a budget is of. */
         BudgetScopeInput: {
@@ -11228,6 +11230,12 @@ export interface components {
             reason: string | null;
             /** @description Operator for the command line, or key: and the id of a management key */
             actor: string | null;
+        };
+        /** @description A member, a service or a team of an organization. */
+        NamedID: {
+            id: string;
+            /** @description Null: it is gone */
+            name: string | null;
         };
         /** @description A key with its text. */
         NewAccountKey: {

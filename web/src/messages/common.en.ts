@@ -18,6 +18,8 @@ const messages = {
   money: 'Money',
   jobs: 'Jobs',
   presets: 'Presets',
+  budgets: 'Budgets',
+  agents: 'Agents',
   members: 'Members',
   settings: 'Settings',
   console: 'Run the gateway',

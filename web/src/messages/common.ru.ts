@@ -19,6 +19,8 @@ export default {
   money: 'Деньги',
   jobs: 'Задания',
   presets: 'Пресеты',
+  budgets: 'Бюджеты',
+  agents: 'Агенты',
   members: 'Участники',
   settings: 'Настройки',
   rankings: 'Рейтинг моделей',

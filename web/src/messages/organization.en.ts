@@ -87,6 +87,38 @@ const messages = {
   revokeTitle: 'Revoke the invitation?',
   revokeText: 'Its link stops working at once. Who has come with it stays.',
   done: 'Done',
+  spentMonth: 'Spent this month',
+  thisMonth: '{spent} this month',
+  active: 'Last call',
+  activeAt: 'last call',
+  inactive: 'none in three months',
+  services: 'Services',
+  noServices: 'No services yet',
+  noServicesText:
+    'A service is a program whose keys belong to nobody in person: they stay when people leave.',
+  newService: 'New service',
+  newServiceText: 'A program that works for the organization. Its keys stay when people leave.',
+  makeService: 'Make the service',
+  changeService: 'Name and team',
+  changeServiceTitle: 'Name and team of {name}',
+  endService: 'End',
+  endTitle: 'End the service {name}?',
+  endText: 'What it has spent stays in the books. It does not come back; another one can have its name.',
+  ended: '{name} has ended',
+  newKey: 'Make a key',
+  keyTitle: 'A key for {name}',
+  keyText: 'It works for the service, whoever makes it. Limits are set on the page of keys.',
+  keyOnce: 'Give it to the program now.',
+  keySecret: 'Key of the service',
+  closing: 'End of the organization',
+  closingText: 'Keys stop, members leave, and nobody gets in any more. There is no way back.',
+  close: 'Close the organization',
+  closeTitle: 'Close {name}?',
+  closeText: {
+    one: '{n} member leaves, and {keys} keys stop on all nodes within 5 seconds. Charges, invoices and the money in the wallet stay with the operator; ask there for what is left.',
+    other:
+      '{n} members leave, and {keys} keys stop on all nodes within 5 seconds. Charges, invoices and the money in the wallet stay with the operator; ask there for what is left.',
+  },
 } as const satisfies Messages
 export default messages
 declare module '../i18n' {

@@ -63,6 +63,19 @@ export const accountPages: readonly PageRoute[] = [
     frame: 'account',
   },
   {
+    path: '/budgets',
+    load: () => import('../pages/budgets/budgets'),
+    areas: ['budgets'],
+    frame: 'account',
+  },
+  { path: '/agents', load: () => import('../pages/agents/agents'), areas: ['agents'], frame: 'account' },
+  {
+    path: '/agents/$hash',
+    load: () => import('../pages/agents/agent'),
+    areas: ['agents'],
+    frame: 'account',
+  },
+  {
     path: '/settings/profile',
     load: () => import('../pages/settings/profile'),
     areas: ['settings'],

@@ -18,6 +18,8 @@ export const side: readonly Place[] = [
   { to: '/activity', label: 'activity', icon: 'chart', key: 'a' },
   { to: '/calls', label: 'calls', icon: 'list', key: 'c' },
   { to: '/keys', label: 'keys', icon: 'key', key: 'k' },
+  { to: '/budgets', label: 'budgets', icon: 'level' },
+  { to: '/agents', label: 'agents', icon: 'tree' },
   { to: '/presets', label: 'presets', icon: 'sliders' },
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },

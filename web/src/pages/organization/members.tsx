@@ -2,36 +2,30 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
-import { account, patch, post, remove, type Reply } from '../../api/client'
-import {
-  getOrganization,
-  listOrganizationInvitations,
-  listOrganizationMembers,
-  listTeams,
-} from '../../api/operations'
+import { account, patch, post, remove } from '../../api/client'
+import { getOrganization, listOrganizationMembers } from '../../api/operations'
 import { meQuery, queries, renew } from '../../api/query'
+import { money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Secret } from '../../ui/copy'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Tag } from '../../ui/marks'
-import { Confirm, Dialog, Menu, type MenuItem } from '../../ui/overlay'
+import { Menu, type MenuItem } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
-import { When } from '../../ui/values'
+import { Money, When } from '../../ui/values'
+import { Form, Sure, TeamField, type Invitation, type Member, type Organization, type Team } from './parts'
+import { Services } from './services'
 
-type Organization = Reply<'/api/organizations/{id}'>['data']
-type Member = Reply<'/api/organizations/{id}/members'>['data'][number]
-type Team = Reply<'/api/organizations/{id}/teams'>['data'][number]
-type Invitation = Reply<'/api/organizations/{id}/invitations'>['data'][number]
 type Role = Member['role']
 const roles: readonly Role[] = ['owner', 'manager', 'member', 'billing']
 
 /** What is done in a window over the page. */
 type Open =
-  | { what: 'invite' | 'settings' | 'newTeam' }
+  | { what: 'invite' | 'settings' | 'newTeam' | 'close' }
   | { what: 'change' | 'remove'; member: Member }
   | { what: 'rename' | 'deleteTeam'; team: Team }
   | { what: 'again' | 'revoke'; invitation: Invitation }
@@ -53,12 +47,11 @@ function Members({ id }: { id: string }) {
   const path = { id }
   const org = useQuery(getOrganization({ path }))
   const members = useQuery(listOrganizationMembers({ path }))
-  const teams = useQuery(listTeams({ path }))
   const [open, setOpen] = useState<Open | null>(null)
   const close = () => setOpen(null)
   const o = org.data?.data
   const all = members.data?.data
-  const groups = teams.data?.data ?? []
+  const groups = o?.teams ?? []
   if (!o)
     return (
       <Page>
@@ -151,7 +144,24 @@ function Members({ id }: { id: string }) {
               { key: 'role', head: t('role'), cell: (m) => t(`role_${m.role}`) },
               { key: 'team', head: t('team'), cell: (m) => <span translate="no">{teamName(m.team)}</span> },
               { key: 'keys', head: t('keys'), align: 'end', cell: (m) => m.keys },
-              { key: 'since', head: t('since'), from: 'lg', cell: (m) => <When at={m.joined_at} /> },
+              {
+                key: 'spent',
+                head: t('spentMonth'),
+                align: 'end',
+                cell: (m) => (m.spent_month === null ? '' : <Money value={m.spent_month} />),
+              },
+              {
+                key: 'active',
+                head: t('active'),
+                from: 'lg',
+                cell: (m) =>
+                  m.last_active_at ? (
+                    <When at={m.last_active_at} />
+                  ) : (
+                    m.spent_month !== null && <span className="text-ink3">{t('inactive')}</span>
+                  ),
+              },
+              { key: 'since', head: t('since'), from: 'xl', cell: (m) => <When at={m.joined_at} /> },
               { key: 'act', head: '', name: t('actionsHead'), align: 'end', cell: actions },
             ]}
             phone={(m) => (
@@ -166,6 +176,7 @@ function Members({ id }: { id: string }) {
                       </>
                     )}
                     , {t('keysOf', { n: m.keys })}
+                    {m.spent_month !== null && <>, {t('thisMonth', { spent: money(m.spent_month) })}</>}
                   </span>
                 </span>
                 {actions(m)}
@@ -185,9 +196,7 @@ function Members({ id }: { id: string }) {
               )
             }
           >
-            {teams.error ? (
-              <ErrorBox error={teams.error} onRetry={() => void teams.refetch()} />
-            ) : groups.length === 0 ? (
+            {groups.length === 0 ? (
               <Empty title={t('noTeams')}>{t('noTeamsText')}</Empty>
             ) : (
               <ul className="m-0 list-none border-t border-line p-0">
@@ -225,7 +234,16 @@ function Members({ id }: { id: string }) {
               </ul>
             )}
           </Panel>
-          {leads && <Invitations id={id} teamName={teamName} onOpen={setOpen} />}
+          {o.invitations && <Invitations list={o.invitations} teamName={teamName} onOpen={setOpen} />}
+          {o.services && <Services o={o} list={o.services} teamName={teamName} />}
+          {owns && (
+            <Panel title={t('closing')}>
+              <p className="pb-3 text-small text-ink2">{t('closingText')}</p>
+              <Button look="bad" onClick={() => setOpen({ what: 'close' })}>
+                {t('close')}
+              </Button>
+            </Panel>
+          )}
         </div>
       </div>
       {open?.what === 'invite' && <Invite o={o} groups={groups} onClose={close} />}
@@ -249,7 +267,7 @@ function Members({ id }: { id: string }) {
               location.assign('/')
               return
             }
-            await renew(listOrganizationMembers, listTeams)
+            await renew(listOrganizationMembers, getOrganization)
             toast(t('removed', { name: open.member.name }))
           }}
         >
@@ -263,7 +281,7 @@ function Members({ id }: { id: string }) {
           onClose={close}
           act={async () => {
             await remove('/api/organizations/{id}/teams/{team}', { path: { id, team: open.team.id } })
-            await renew(listTeams, listOrganizationMembers)
+            await renew(getOrganization, listOrganizationMembers)
           }}
         >
           {t('deleteText')}
@@ -278,70 +296,47 @@ function Members({ id }: { id: string }) {
             await remove('/api/organizations/{id}/invitations/{invitation}', {
               path: { id, invitation: open.invitation.id },
             })
-            await renew(listOrganizationInvitations)
+            await renew(getOrganization)
           }}
         >
           {t('revokeText')}
+        </Sure>
+      )}
+      {open?.what === 'close' && (
+        <Sure
+          title={t('closeTitle', { name: o.name })}
+          verb={t('close')}
+          typed={o.name}
+          onClose={close}
+          act={async () => {
+            await remove('/api/organizations/{id}', { path: { id } })
+            location.assign('/')
+          }}
+        >
+          {t('closeText', { n: all?.length ?? 0, keys: keysOf(o, all ?? []) })}
         </Sure>
       )}
     </Page>
   )
 }
 
-/** Asks before something that cannot be undone, and does it. */
-function Sure({
-  title,
-  verb,
-  act,
-  onClose,
-  children,
-}: {
-  title: string
-  verb: string
-  act: () => Promise<void>
-  onClose: () => void
-  children: React.ReactNode
-}) {
-  const doing = useAction(async () => {
-    await act()
-    onClose()
-  })
-  return (
-    <Confirm
-      open
-      onOpenChange={(o) => {
-        if (!o) onClose()
-      }}
-      title={title}
-      verb={verb}
-      busy={doing.busy}
-      onConfirm={() => doing.run()}
-      fields={doing.error !== null && <ErrorBox error={doing.error} />}
-    >
-      {children}
-    </Confirm>
-  )
-}
+/** How many keys stop when an organization is closed. */
+const keysOf = (o: Organization, members: readonly Member[]): number =>
+  [...members, ...(o.services ?? [])].reduce((n, x) => n + x.keys, 0)
 
 function Invitations({
-  id,
+  list,
   teamName,
   onOpen,
 }: {
-  id: string
+  list: readonly Invitation[]
   teamName: (team: string | null) => string
   onOpen: (o: Open) => void
 }) {
   const t = useT('organization')
-  const q = useQuery(listOrganizationInvitations({ path: { id } }))
-  const list = q.data?.data
   return (
     <Panel flush title={t('invitations')}>
-      {q.error ? (
-        <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
-      ) : !list ? (
-        <SkeletonRows rows={2} />
-      ) : list.length === 0 ? (
+      {list.length === 0 ? (
         <Empty title={t('noInvitations')}>{t('noInvitationsText')}</Empty>
       ) : (
         <ul className="m-0 list-none border-t border-line p-0">
@@ -393,63 +388,6 @@ function Invitations({
   )
 }
 
-/** A window with a form; after `url` is there, with the link alone. */
-function Form({
-  title,
-  text,
-  verb,
-  url,
-  doing,
-  fields,
-  onClose,
-  children,
-}: {
-  title: string
-  text?: string
-  verb: string
-  url?: string | null
-  doing: ReturnType<typeof useAction<[]>>
-  fields: readonly string[]
-  onClose: () => void
-  children: React.ReactNode
-}) {
-  const t = useT('organization'),
-    c = useT('common')
-  return (
-    <Dialog
-      open
-      onOpenChange={(o) => {
-        if (!o) onClose()
-      }}
-      title={title}
-      description={text}
-      footer={
-        url ? (
-          <Button look="main" onClick={onClose}>
-            {t('done')}
-          </Button>
-        ) : (
-          <>
-            <Button onClick={onClose}>{c('cancel')}</Button>
-            <Button look="main" type="submit" form="organization" busy={doing.busy}>
-              {verb}
-            </Button>
-          </>
-        )
-      }
-    >
-      {url ? (
-        <Secret value={url} label={t('theLink')} />
-      ) : (
-        <form id="organization" noValidate onSubmit={doing.submit} className="flex flex-col gap-4 pt-2">
-          {children}
-          {doing.except(...fields) !== null && <ErrorBox error={doing.error} />}
-        </form>
-      )}
-    </Dialog>
-  )
-}
-
 function Invite({ o, groups, onClose }: { o: Organization; groups: readonly Team[]; onClose: () => void }) {
   const t = useT('organization')
   const owns = o.role === 'owner'
@@ -475,14 +413,14 @@ function Invite({ o, groups, onClose }: { o: Organization; groups: readonly Team
       },
     })
     setUrl(data.url ?? null)
-    void renew(listOrganizationInvitations)
+    void renew(getOrganization)
   })
   return (
     <Form
       title={t('inviteTitle')}
       text={t('inviteText')}
       verb={t('inviteDo')}
-      url={url}
+      shown={url && <Secret value={url} label={t('theLink')} />}
       doing={make}
       fields={['email', 'role', 'team', 'places', 'days', 'note']}
       onClose={onClose}
@@ -532,29 +470,6 @@ function RoleField({
   )
 }
 
-function TeamField({
-  groups,
-  value,
-  onChange,
-  error,
-}: {
-  groups: readonly Team[]
-  value: string
-  onChange: (team: string) => void
-  error: string | undefined
-}) {
-  const t = useT('organization')
-  return (
-    <Field label={t('team')} error={error}>
-      <Select
-        value={value}
-        onChange={(e) => onChange(e.target.value)}
-        options={[{ value: '', label: t('noTeam') }, ...groups.map((g) => ({ value: g.id, label: g.name }))]}
-      />
-    </Field>
-  )
-}
-
 function Change({
   o,
   m,
@@ -577,7 +492,7 @@ function Change({
         ...(team === (m.team ?? '') ? {} : { team: team || null }),
       },
     })
-    await renew(listOrganizationMembers, listTeams)
+    await renew(listOrganizationMembers, getOrganization)
     onClose()
   })
   return (
@@ -639,7 +554,7 @@ function TeamName({ id, team, onClose }: { id: string; team?: Team; onClose: () 
     const body = { name: name.trim() }
     if (team) await patch('/api/organizations/{id}/teams/{team}', { path: { id, team: team.id }, body })
     else await post('/api/organizations/{id}/teams', { path: { id }, body })
-    await renew(listTeams)
+    await renew(getOrganization)
     onClose()
   })
   return (
@@ -671,14 +586,14 @@ function Again({ id, i, onClose }: { id: string; i: Invitation; onClose: () => v
       path: { id, invitation: i.id },
     })
     setUrl(data.url ?? null)
-    void renew(listOrganizationInvitations)
+    void renew(getOrganization)
   })
   return (
     <Form
       title={t(i.email ? 'sendAgain' : 'newLink')}
       text={t('againText')}
       verb={t('inviteDo')}
-      url={url}
+      shown={url && <Secret value={url} label={t('theLink')} />}
       doing={again}
       fields={[]}
       onClose={onClose}
