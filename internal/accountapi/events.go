@@ -156,7 +156,7 @@ type eventsInput struct {
 
 func events(e *Events) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/events", ID: "followEvents", Org: operation.Watchers, Whole: true, Access: operation.Management, Tag: "pages", Answer: "Events until the client goes",
+		Method: "GET", Path: "/api/events", ID: "followEvents", Org: operation.Anyone, Access: operation.Management, Tag: "pages", Answer: "Events until the client goes",
 		Summary: "What has changed of the account, as a stream of server-sent events",
 		Description: "The first event is `ready`, with what each topic is like now. Then an event with the name of a topic comes within about a second of each change; several " +
 			"changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was " +
@@ -181,7 +181,7 @@ func (e *Events) follow(ctx context.Context, c *operation.Call, in *eventsInput)
 	if err != nil {
 		return operation.Stream{}, err
 	}
-	f, now, err := e.watcher.Follow(ctx, liveupdates.Account{User: c.User, Wallet: c.Wallet}, topics, seen)
+	f, now, err := e.watcher.Follow(ctx, liveupdates.Account{User: c.User, Wallet: c.Wallet, Sees: c.Sees}, topics, seen)
 	if err != nil {
 		return operation.Stream{}, e.refused(err)
 	}
@@ -214,13 +214,13 @@ func (e *Events) mark(ctx context.Context, of liveupdates.Account, t liveupdates
 	var what any
 	switch t {
 	case topicCalls:
-		what, err = e.calls(ctx, of.Wallet)
+		what, err = e.calls(ctx, of)
 	case topicMoney:
 		what, err = e.money(ctx, of.Wallet)
 	case topicJobs:
-		what, err = e.jobs(ctx, of.User)
+		what, err = e.jobs(ctx, of)
 	case topicKeys:
-		what, err = e.keys(ctx, of.User)
+		what, err = e.keys(ctx, of)
 	case topicStatus:
 		what = EventStatus{Version: e.Status()}
 	}
@@ -236,8 +236,8 @@ func (e *Events) mark(ctx context.Context, of liveupdates.Account, t liveupdates
 	return m, nil
 }
 
-func (e *Events) calls(ctx context.Context, wallet string) (EventCalls, error) {
-	s, err := e.Reports.Pulse(ctx, wallet, e.cfg.Now())
+func (e *Events) calls(ctx context.Context, of liveupdates.Account) (EventCalls, error) {
+	s, err := e.Reports.Pulse(ctx, of.Wallet, seenBy(of.User, of.Sees), e.cfg.Now())
 	return EventCalls{Calls: s.Calls, Failed: s.Failed, Cost: s.Cost, LastCallAt: Moment(s.LastAt)}, err
 }
 
@@ -247,7 +247,7 @@ func (e *Events) money(ctx context.Context, wallet string) (EventMoney, error) {
 }
 
 // jobs are the newest jobs, and all that are under way.
-func (e *Events) jobs(ctx context.Context, user string) (out EventJobs, err error) {
+func (e *Events) jobs(ctx context.Context, of liveupdates.Account) (out EventJobs, err error) {
 	seen := map[string]bool{}
 	add := func(id, kind, state string, progress int64) {
 		if !seen[id] {
@@ -257,7 +257,7 @@ func (e *Events) jobs(ctx context.Context, user string) (out EventJobs, err erro
 	}
 	if e.Videos != nil {
 		for _, s := range []video.State{video.Pending, video.InProgress, ""} {
-			list, _, err := e.Videos.List(ctx, video.Query{User: user, State: s, Limit: markedJobs})
+			list, _, err := e.Videos.List(ctx, video.Query{User: of.User, Sees: of.Sees, State: s, Limit: markedJobs})
 			if err != nil {
 				return out, err
 			}
@@ -268,7 +268,7 @@ func (e *Events) jobs(ctx context.Context, user string) (out EventJobs, err erro
 	}
 	if e.Batches != nil {
 		for _, active := range []bool{true, false} {
-			list, _, err := e.Batches.List(ctx, batch.Query{User: user, Active: active, Limit: markedJobs})
+			list, _, err := e.Batches.List(ctx, batch.Query{User: of.User, Sees: of.Sees, Active: active, Limit: markedJobs})
 			if err != nil {
 				return out, err
 			}
@@ -280,8 +280,8 @@ func (e *Events) jobs(ctx context.Context, user string) (out EventJobs, err erro
 	return out, nil
 }
 
-func (e *Events) keys(ctx context.Context, user string) (EventKeys, error) {
-	keys, err := e.Keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, Count: apikey.MostPerUser})
+func (e *Events) keys(ctx context.Context, of liveupdates.Account) (EventKeys, error) {
+	keys, err := e.Keys.List(ctx, apikey.Filter{User: of.User, Sees: of.Sees, IncludeDisabled: true, Count: apikey.MostPerUser})
 	sum := fnv.New64a()
 	for i := range keys {
 		k := &keys[i]

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/money"
 	"weir/internal/operation"
@@ -16,6 +17,7 @@ import (
 type Videos interface {
 	Get(ctx context.Context, user, id string) (*video.Job, error)
 	List(ctx context.Context, q video.Query) (jobs []video.Job, more bool, err error)
+	NoJob() *fault.Error
 	// Allowed is how many jobs a user may have at a time.
 	Allowed() int
 }
@@ -67,19 +69,22 @@ const (
 func jobs(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/jobs", ID: "listJobs", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "pages",
+			Method: "GET", Path: "/api/jobs", ID: "listJobs", Org: operation.Workers, Access: operation.Management, Tag: "pages",
 			Summary: "Jobs that run for long, such as videos, newest first", Answer: "A page of jobs",
 		}, func(ctx context.Context, c *operation.Call, in *listJobs) (JobPage, error) {
 			c.NoStore()
 			return pageOfJobs(ctx, d, c, in)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/jobs/{id}", ID: "getJob", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "pages", Summary: "One job", Answer: "The job",
+			Method: "GET", Path: "/api/jobs/{id}", ID: "getJob", Org: operation.Workers, Access: operation.Management, Tag: "pages", Summary: "One job", Answer: "The job",
 			Description: "DELETE /api/v1/videos/{id} cancels it, GET /api/v1/videos/{id}/content reads its videos.",
 		}, func(ctx context.Context, c *operation.Call, in *jobID) (out operation.Data[Job], err error) {
 			job, err := d.Videos.Get(ctx, c.User, in.ID)
 			if err != nil {
 				return out, err
+			}
+			if sees, err := d.Keys.Sees(ctx, c.Caller, job.Key); err != nil || !sees {
+				return out, cmp.Or[error](err, d.Videos.NoJob())
 			}
 			r, err := readerOfJobs(ctx, d, c)
 			if err != nil {
@@ -103,7 +108,7 @@ func pageOfJobs(ctx context.Context, d Deps, c *operation.Call, in *listJobs) (p
 	if len(in.Cursor) > 100 {
 		return p, wrong
 	}
-	found, more, err := d.Videos.List(ctx, video.Query{User: c.User, State: state, After: in.Cursor, Limit: cmp.Or(in.Limit, usualRows)})
+	found, more, err := d.Videos.List(ctx, video.Query{User: c.User, Sees: c.Sees, State: state, After: in.Cursor, Limit: cmp.Or(in.Limit, usualRows)})
 	if fault.Is(err, fault.Invalid) {
 		return p, wrong
 	}
@@ -124,7 +129,7 @@ func pageOfJobs(ctx context.Context, d Deps, c *operation.Call, in *listJobs) (p
 		p.Next = &found[len(found)-1].ID
 	}
 	for _, s := range []video.State{video.Pending, video.InProgress} {
-		running, _, err := d.Videos.List(ctx, video.Query{User: c.User, State: s, Limit: mostJobs})
+		running, _, err := d.Videos.List(ctx, video.Query{User: c.User, Sees: c.Sees, State: s, Limit: mostJobs})
 		if err != nil {
 			return p, err
 		}
@@ -137,6 +142,7 @@ func pageOfJobs(ctx context.Context, d Deps, c *operation.Call, in *listJobs) (p
 type jobReader struct {
 	videos Videos
 	user   string
+	sees   apikey.Sight
 	at     time.Time
 	names  keyNames
 	took   map[string]time.Duration // by model; nil until a job asks
@@ -144,13 +150,13 @@ type jobReader struct {
 
 func readerOfJobs(ctx context.Context, d Deps, c *operation.Call) (*jobReader, error) {
 	names, err := namesOfKeys(ctx, d.Keys, c.User)
-	return &jobReader{videos: d.Videos, user: c.User, at: c.At, names: names}, err
+	return &jobReader{videos: d.Videos, user: c.User, sees: c.Sees, at: c.At, names: names}, err
 }
 
 // expected is the longest of few recent jobs of the user with a model, which says better than an average how long to wait.
 func (r *jobReader) expected(ctx context.Context, model string) (time.Duration, error) {
 	if r.took == nil {
-		done, _, err := r.videos.List(ctx, video.Query{User: r.user, State: video.Completed, Limit: recentJobs})
+		done, _, err := r.videos.List(ctx, video.Query{User: r.user, Sees: r.sees, State: video.Completed, Limit: recentJobs})
 		if err != nil {
 			return 0, err
 		}

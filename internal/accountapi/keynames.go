@@ -23,13 +23,13 @@ const namedKeys = 2 * apikey.MostPerUser
 type keyNames map[string]*apikey.Key
 
 func namesOfKeys(ctx context.Context, keys *apikey.Manager, user string) (keyNames, error) {
-	list, err := listKeys(ctx, keys, user)
+	list, err := listKeys(ctx, keys, user, apikey.Sight{})
 	return namesOf(list), err
 }
 
 // listKeys are the keys that are known by name, the newest first.
-func listKeys(ctx context.Context, keys *apikey.Manager, user string) ([]apikey.Key, error) {
-	return keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true, Children: true, Count: namedKeys})
+func listKeys(ctx context.Context, keys *apikey.Manager, user string, sees apikey.Sight) ([]apikey.Key, error) {
+	return keys.List(ctx, apikey.Filter{User: user, Sees: sees, IncludeDisabled: true, IncludeDeleted: true, Children: true, Count: namedKeys})
 }
 
 func namesOf(list []apikey.Key) keyNames {

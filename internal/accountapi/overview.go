@@ -74,7 +74,7 @@ const mostNotices = 20
 
 func overview(d Deps) []operation.Operation {
 	return []operation.Operation{operation.Of(operation.Operation{
-		Method: "GET", Path: "/api/overview", ID: "getOverview", Org: operation.Watchers, Whole: true, Access: operation.Management, Tag: "pages", Answer: "One moment of the account",
+		Method: "GET", Path: "/api/overview", ID: "getOverview", Org: operation.Anyone, Access: operation.Management, Tag: "pages", Answer: "One moment of the account",
 		Summary: "The account at a glance: money, spending by day, the last calls, and what needs attention",
 	}, func(ctx context.Context, c *operation.Call, _ *operation.None) (operation.Data[Overview], error) {
 		return getOverview(ctx, d, c)
@@ -82,11 +82,11 @@ func overview(d Deps) []operation.Operation {
 }
 
 func getOverview(ctx context.Context, d Deps, c *operation.Call) (out operation.Data[Overview], err error) {
-	v, err := d.Reports.Overview(ctx, c.Wallet, c.At)
+	v, err := d.Reports.Overview(ctx, c.Wallet, seenBy(c.User, c.Sees), c.At)
 	if err != nil {
 		return out, err
 	}
-	keys, err := listKeys(ctx, d.Keys, c.User)
+	keys, err := listKeys(ctx, d.Keys, c.User, c.Sees)
 	if err != nil {
 		return out, err
 	}

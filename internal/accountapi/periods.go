@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/operation"
 	"weir/internal/organization"
@@ -150,13 +151,21 @@ func byDays(q *report.Query, user string) (bool, error) {
 	return sorts || strings.HasPrefix(user, organization.Prefix) && (q.Part == report.Member || q.Filter.Member != ""), err
 }
 
+// seenBy is the filter of what somebody sees of an account.
+func seenBy(user string, sees apikey.Sight) (f report.Filter) {
+	if !sees.All() {
+		f.Org, f.Sees = user, sees
+	}
+	return f
+}
+
 // of is the filter for reports. A key is named by its hash, as on the routes of keys, or by its id, as in calls.
 func (in *CallFilter) of(ctx context.Context, d Deps, c *operation.Call) (f report.Filter, err error) {
 	if f, err = in.Plain(); err != nil {
 		return f, err
 	}
-	if f.Sees = c.Sees; !f.Sees.All() {
-		f.Org = c.User
+	if part := seenBy(c.User, c.Sees); part != (report.Filter{}) {
+		f.Org, f.Sees = part.Org, part.Sees
 	}
 	if len(f.Key) != 64 || strings.HasPrefix(f.Key, "key_") {
 		return f, nil

@@ -39,6 +39,7 @@ const (
 type File struct {
 	ID        string
 	User      string // "usr_..."
+	Key       string // "key_...": it was made with; "" before that was kept
 	Purpose   string
 	Name      string // as the user named it
 	Bytes     int64

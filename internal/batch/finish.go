@@ -142,7 +142,7 @@ func (s *Service) assemble(ctx context.Context, b *Batch, r *running, left Outco
 			*p.id = ""
 			continue
 		}
-		files = append(files, File{ID: *p.id, User: b.User, Purpose: PurposeOutput, Name: b.ID + p.name, Bytes: size, Hidden: b.Shape == Messages})
+		files = append(files, File{ID: *p.id, User: b.User, Key: b.Key, Purpose: PurposeOutput, Name: b.ID + p.name, Bytes: size, Hidden: b.Shape == Messages})
 	}
 	return files, nil
 }

@@ -224,6 +224,7 @@ func Keeps(c *apikey.Caller, what string) error {
 // NewFile is a file that a user sends.
 type NewFile struct {
 	User    string
+	Key     string // that it is sent with
 	Name    string
 	Purpose string
 	Keep    time.Duration // 0: as configured, which is also the most
@@ -260,7 +261,7 @@ func (s *Service) put(ctx context.Context, n NewFile) (*File, error) {
 	if n.Keep > 0 {
 		keep = min(keep, n.Keep)
 	}
-	f := &File{ID: apikey.NewID(FilePrefix), User: n.User, Purpose: n.Purpose, Name: n.Name, Hidden: n.Hidden, CreatedAt: now, ExpiresAt: now.Add(keep)}
+	f := &File{ID: apikey.NewID(FilePrefix), User: n.User, Key: n.Key, Purpose: n.Purpose, Name: n.Name, Hidden: n.Hidden, CreatedAt: now, ExpiresAt: now.Add(keep)}
 	size, _, err := s.Contents.Put(ctx, f.ID, "application/jsonl", n.Content)
 	if err != nil {
 		return nil, err
@@ -282,7 +283,7 @@ func (s *Service) discard(ctx context.Context, id string) {
 func (s *Service) File(ctx context.Context, user, id string) (*File, error) {
 	f, err := s.file(ctx, user, id)
 	if err == nil && f.Hidden {
-		return nil, noFile(nil)
+		return nil, NoFile("batch.File")
 	}
 	return f, err
 }
@@ -295,14 +296,23 @@ func (s *Service) file(ctx context.Context, user, id string) (*File, error) {
 	defer cancel()
 	f, err := s.Store.File(short, user, id, s.now())
 	if fault.Is(err, fault.NotFound) {
-		return nil, noFile(err)
+		return nil, NoFile("batch.File").Because(err)
 	}
 	return f, err
 }
 
-func noFile(cause error) error {
-	return fault.New(fault.NotFound, "batch.File", "There is no such file. Files are deleted when their time is over.").Because(cause)
+// NoFile is the error for a file that does not exist, or that somebody does not see.
+func NoFile(op string) *fault.Error {
+	return fault.New(fault.NotFound, op, "There is no such file. Files are deleted when their time is over.")
 }
+
+// NoInput is the error for a batch of such a file.
+func NoInput(op, id string) *fault.Error {
+	return fault.Field(op, "input_file_id", "There is no file %.64q.", id)
+}
+
+// NoBatch is the error for a batch that does not exist, or that somebody does not see.
+func NoBatch(op string) *fault.Error { return fault.New(fault.NotFound, op, "There is no such batch.") }
 
 // Files lists a user's files, and whether there are more.
 func (s *Service) Files(ctx context.Context, q FileQuery) (files []File, more bool, err error) {
@@ -328,7 +338,7 @@ func (s *Service) OpenFile(ctx context.Context, user, id string) (io.ReadCloser,
 	}
 	r, _, err := s.Contents.Open(ctx, f.ID, 0, -1)
 	if fault.Is(err, fault.NotFound) {
-		err = noFile(err)
+		err = NoFile("batch.OpenFile").Because(err)
 	}
 	return r, f, err
 }
@@ -402,7 +412,7 @@ func (s *Service) Add(ctx context.Context, n *NewBatch) (*Batch, error) {
 		Metadata: n.Metadata, Version: n.Version, Betas: n.Betas, State: Validating, Input: n.Input, Total: n.Total, KeepFor: keep, CreatedAt: now, ExpiresAt: now.Add(s.cfg.Window), DueAt: now}
 	var input *File
 	if n.Requests != nil {
-		f, err := s.put(ctx, NewFile{User: c.User, Purpose: PurposeInput, Hidden: true, Content: n.Requests})
+		f, err := s.put(ctx, NewFile{User: c.User, Key: c.Key, Purpose: PurposeInput, Hidden: true, Content: n.Requests})
 		if err != nil {
 			return nil, err
 		}
@@ -411,7 +421,7 @@ func (s *Service) Add(ctx context.Context, n *NewBatch) (*Batch, error) {
 		f, err := s.File(ctx, c.User, n.Input)
 		switch {
 		case fault.Is(err, fault.NotFound):
-			return nil, fault.Field("batch.Add", "input_file_id", "There is no file %.64q.", n.Input)
+			return nil, NoInput("batch.Add", n.Input)
 		case err != nil:
 			return nil, err
 		case f.Purpose != PurposeInput:
@@ -436,7 +446,7 @@ func (s *Service) Get(ctx context.Context, user, id string, shape Shape) (*Batch
 	defer cancel()
 	b, err := s.Store.Batch(short, user, id, shape)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "batch.Get", "There is no such batch.").Because(err)
+		return nil, NoBatch("batch.Get").Because(err)
 	}
 	return b, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/money"
 )
@@ -41,8 +42,9 @@ type FileStore interface {
 // FileQuery asks for a page of a user's files.
 type FileQuery struct {
 	User      string
-	Purpose   string // "" any
-	After     string // id of the last file of the page before; "" the first page
+	Sees      apikey.Sight // only those made with keys that somebody sees
+	Purpose   string       // "" any
+	After     string       // id of the last file of the page before; "" the first page
 	Ascending bool
 	Now       time.Time
 	Limit     int
@@ -69,11 +71,12 @@ type BatchStore interface {
 
 // Query asks for a page of batches.
 type Query struct {
-	User   string // "" of all users
-	Shape  Shape  // "" any
-	Active bool   // only those that have not ended
-	After  string // id of the last batch of the page before; "" the first page
-	Before string // id of the first batch of the page after: the page before that is wanted; "" not
+	User   string       // "" of all users
+	Sees   apikey.Sight // only those made with keys that somebody sees
+	Shape  Shape        // "" any
+	Active bool         // only those that have not ended
+	After  string       // id of the last batch of the page before; "" the first page
+	Before string       // id of the first batch of the page after: the page before that is wanted; "" not
 	Limit  int
 }
 

@@ -174,7 +174,7 @@ func (x *month) batch(ctx context.Context, p *person, s sheet) error {
 		if _, _, err := x.into.Contents.Put(ctx, f.id, "application/jsonl", bytes.NewReader(f.content)); err != nil {
 			return err
 		}
-		file := &batch.File{ID: f.id, User: b.User, Purpose: f.purpose, Name: f.name, Bytes: int64(len(f.content)), CreatedAt: f.made, ExpiresAt: f.made.Add(keepFiles)}
+		file := &batch.File{ID: f.id, User: b.User, Key: b.Key, Purpose: f.purpose, Name: f.name, Bytes: int64(len(f.content)), CreatedAt: f.made, ExpiresAt: f.made.Add(keepFiles)}
 		if err := x.into.Batches.AddFile(ctx, file, batch.FileBounds{Files: 100, Bytes: 1 << 30}); err != nil {
 			return err
 		}

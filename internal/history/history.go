@@ -32,6 +32,7 @@ func (s Status) Final() bool { return s != Queued && s != InProgress }
 type Response struct {
 	Account    string // "usr_...": whose it is; a part of every key
 	ID         string // "resp_..."
+	Key        string // "key_...": it was made with; "" before that was kept
 	Parent     string // the response that it continues, "" none
 	Status     Status
 	Background bool
@@ -337,7 +338,7 @@ func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, er
 	case err != nil:
 		return nil, err
 	case len(list) == 0:
-		return nil, noParent("There is no response with this id: it does not exist, has expired or was not stored.")
+		return nil, NoParent()
 	case len(list) == m.cfg.MaxChain && list[0].Parent != "":
 		return nil, noParent("The conversation has too many responses. Begin a new one.")
 	case list[0].Parent != "":
@@ -377,7 +378,15 @@ func (m *Manager) Text(ctx context.Context, account, id string, most int64) ([]R
 	return list, nil
 }
 
-func noParent(public string) error {
+const noneOfID = "There is no response with this id: it does not exist, has expired or was not stored."
+
+// NoResponse is the error for a response that does not exist, or that somebody does not see.
+func NoResponse(op string) *fault.Error { return fault.New(fault.NotFound, op, noneOfID) }
+
+// NoParent is the error for a conversation that does not exist, or that somebody does not see.
+func NoParent() *fault.Error { return noParent(noneOfID) }
+
+func noParent(public string) *fault.Error {
 	f := fault.New(fault.PreviousNotFound, "history.Chain", public)
 	f.Param = "previous_response_id"
 	return f

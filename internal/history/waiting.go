@@ -198,6 +198,7 @@ func newFrame(r *Response) (frame []byte, copied *Response) {
 	for _, content := range [][]byte{r.Object, r.Input, r.Output} {
 		b = append(binary.AppendUvarint(b, uint64(len(content))), content...)
 	}
+	b = append(binary.AppendUvarint(b, uint64(len(r.Key))), r.Key...)
 	binary.LittleEndian.PutUint32(b, uint32(len(b)-frameHead))
 	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[frameHead:], castagnoli))
 	copied, _ = readFrame(b)
@@ -222,6 +223,9 @@ func readFrame(b []byte) (r *Response, rest []byte) {
 		r.Items = append(r.Items, string(f.text()))
 	}
 	r.Object, r.Input, r.Output = f.text(), f.text(), f.text()
+	if len(f.b) > 0 { // frames of earlier versions end before it
+		r.Key = string(f.text())
+	}
 	if f.bad || len(f.b) > 0 {
 		return nil, nil
 	}

@@ -35,6 +35,8 @@ func (x *request) getCredits() error {
 
 const day = "2006-01-02"
 
+const activityPath = "/v1/activity" // it shows the whole account
+
 // windowDays is how many completed days of the account activity covers.
 const windowDays = 30
 

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -118,11 +117,11 @@ func orgRoles(r *Route) operation.OrgRoles {
 	return operation.Workers
 }
 
-// orgWhole reports whether a route that this package declares shows what all of an organization do.
-func orgWhole(r *Route) bool {
-	switch r.Pattern {
-	case "/v1/activity", "/v1/videos", "/v1/files", "/v1/batches", messagesPath + "/batches":
-		return r.Method == http.MethodGet
+// sees fails with what is said of things that do not exist, for one that was made with a key whose work the caller does not see.
+func (x *request) sees(key string, none *fault.Error) error {
+	ok, err := x.api.Keys.Sees(x.context(), x.caller, key)
+	if err == nil && !ok {
+		err = none
 	}
-	return false
+	return err
 }

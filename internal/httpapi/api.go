@@ -52,6 +52,8 @@ type Keys interface {
 	List(ctx context.Context, f apikey.Filter) ([]apikey.Key, error)
 	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
 	Seen(ctx context.Context, c *apikey.Caller, hash string) (apikey.Key, error)
+	// Sees reports whether a caller sees what was made with a key of their account, by its id.
+	Sees(ctx context.Context, c *apikey.Caller, key string) (bool, error)
 	Change(ctx context.Context, user, hash string, c apikey.Change, by Actor) (apikey.Key, error)
 	Delete(ctx context.Context, user, hash string, by Actor) error
 }
@@ -177,7 +179,7 @@ func New(d Deps, c Config) *API {
 	a := &API{Deps: d, cfg: c, served: c.listener(), features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
 	for _, r := range a.routes {
-		r.roles, r.whole = orgRoles(r), orgWhole(r)
+		r.roles, r.whole = orgRoles(r), r.Pattern == activityPath
 	}
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
@@ -299,7 +301,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: messagesPath + "/batches/{id}/results", access: anyKey, asks: true, envelope: messagesEnvelope, handle: (*request).getMessageBatchResults},
 		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*request).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*request).getCredits},
-		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*request).getActivity},
+		{Method: "GET", Pattern: activityPath, access: anyKey, handle: (*request).getActivity},
 		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*request).getGeneration},
 		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*request).getKey},
 		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*request).listKeys},

@@ -233,8 +233,12 @@ func (x *request) still() error {
 		if err != nil {
 			return err
 		}
-		if err := x.mayAct(member(*x.caller, &now, x.caller.Member)); err != nil {
+		as := member(*x.caller, &now, x.caller.Member)
+		if err := x.mayAct(as); err != nil {
 			return err
+		}
+		if as.Sees != x.caller.Sees { // what is read on would be of what was seen before
+			return fault.New(fault.Conflict, "httpapi.still", "What you see of this organization has changed. Ask again.")
 		}
 	}
 	if x.session != nil {

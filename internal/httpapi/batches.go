@@ -33,6 +33,11 @@ func (x *request) postBatch() error {
 	if err != nil {
 		return err
 	}
+	if _, err := x.file(c.Input); fault.Is(err, fault.NotFound) {
+		return batch.NoInput("httpapi.postBatch", c.Input)
+	} else if err != nil {
+		return err
+	}
 	x.mayKeep(&routing.Preferences{})
 	b, err := x.api.Batches.Add(x.context(), &batch.NewBatch{Caller: x.caller, Shape: batch.Requests, Endpoint: c.Endpoint, Metadata: c.Metadata, Input: c.Input, Keep: c.Keep,
 		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas})
@@ -54,8 +59,17 @@ func (x *request) betas() (string, error) {
 	return text, nil
 }
 
+// batch finds the batch that the path names, if the caller sees it.
+func (x *request) batch(shape batch.Shape) (*batch.Batch, error) {
+	b, err := x.api.Batches.Get(x.context(), x.caller.User, x.values[0], shape)
+	if err == nil {
+		err = x.sees(b.Key, batch.NoBatch("httpapi.batch"))
+	}
+	return b, err
+}
+
 func (x *request) getBatch() error {
-	b, err := x.api.Batches.Get(x.context(), x.caller.User, x.values[0], batch.Requests)
+	b, err := x.batch(batch.Requests)
 	if err != nil {
 		return err
 	}
@@ -63,6 +77,9 @@ func (x *request) getBatch() error {
 }
 
 func (x *request) cancelBatch() error {
+	if _, err := x.batch(batch.Requests); err != nil {
+		return err
+	}
 	b, err := x.api.Batches.Cancel(x.context(), x.caller.User, x.values[0], batch.Requests)
 	if err != nil {
 		return err
@@ -75,7 +92,7 @@ func (x *request) listBatches() error {
 	if err != nil {
 		return err
 	}
-	list, more, err := x.api.Batches.List(x.context(), batch.Query{User: x.caller.User, Shape: batch.Requests, After: x.r.URL.Query().Get("after"), Limit: limit})
+	list, more, err := x.api.Batches.List(x.context(), batch.Query{User: x.caller.User, Sees: x.caller.Sees, Shape: batch.Requests, After: x.r.URL.Query().Get("after"), Limit: limit})
 	if err != nil {
 		return err
 	}
@@ -114,7 +131,7 @@ func (x *request) postMessageBatch() error {
 }
 
 func (x *request) getMessageBatch() error {
-	b, err := x.api.Batches.Get(x.context(), x.caller.User, x.values[0], batch.Messages)
+	b, err := x.batch(batch.Messages)
 	if err != nil {
 		return err
 	}
@@ -122,6 +139,9 @@ func (x *request) getMessageBatch() error {
 }
 
 func (x *request) cancelMessageBatch() error {
+	if _, err := x.batch(batch.Messages); err != nil {
+		return err
+	}
 	b, err := x.api.Batches.Cancel(x.context(), x.caller.User, x.values[0], batch.Messages)
 	if err != nil {
 		return err
@@ -130,6 +150,9 @@ func (x *request) cancelMessageBatch() error {
 }
 
 func (x *request) deleteMessageBatch() error {
+	if _, err := x.batch(batch.Messages); err != nil {
+		return err
+	}
 	if err := x.api.Batches.Delete(x.context(), x.caller.User, x.values[0], batch.Messages); err != nil {
 		return err
 	}
@@ -142,7 +165,7 @@ func (x *request) listMessageBatches() error {
 		return err
 	}
 	query := x.r.URL.Query()
-	q := batch.Query{User: x.caller.User, Shape: batch.Messages, After: query.Get("after_id"), Before: query.Get("before_id"), Limit: limit}
+	q := batch.Query{User: x.caller.User, Sees: x.caller.Sees, Shape: batch.Messages, After: query.Get("after_id"), Before: query.Get("before_id"), Limit: limit}
 	if q.After != "" && q.Before != "" {
 		return fault.Field("httpapi.listMessageBatches", "before_id", "Send after_id or before_id, not both.")
 	}
@@ -156,6 +179,9 @@ func (x *request) listMessageBatches() error {
 }
 
 func (x *request) getMessageBatchResults() error {
+	if _, err := x.batch(batch.Messages); err != nil {
+		return err
+	}
 	r, err := x.api.Batches.Results(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err

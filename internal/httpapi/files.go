@@ -57,7 +57,7 @@ func (x *request) postFile() error {
 	if err != nil {
 		return err
 	}
-	f, err := x.api.Batches.AddFile(x.context(), batch.NewFile{User: x.caller.User, Name: fileName(form.FileName), Purpose: fields.Purpose, Keep: fields.Keep,
+	f, err := x.api.Batches.AddFile(x.context(), batch.NewFile{User: x.caller.User, Key: x.caller.Key, Name: fileName(form.FileName), Purpose: fields.Purpose, Keep: fields.Keep,
 		Content: io.NewSectionReader(form.File, 0, form.File.Size())})
 	if err != nil {
 		return err
@@ -96,8 +96,17 @@ func fileName(name string) string {
 	return name
 }
 
+// file finds a file that the caller sees.
+func (x *request) file(id string) (*batch.File, error) {
+	f, err := x.api.Batches.File(x.context(), x.caller.User, id)
+	if err == nil {
+		err = x.sees(f.Key, batch.NoFile("httpapi.file"))
+	}
+	return f, err
+}
+
 func (x *request) getFile() error {
-	f, err := x.api.Batches.File(x.context(), x.caller.User, x.values[0])
+	f, err := x.file(x.values[0])
 	if err != nil {
 		return err
 	}
@@ -111,6 +120,9 @@ func (x *request) replyStoredJSON(body []byte) error {
 }
 
 func (x *request) deleteFile() error {
+	if _, err := x.file(x.values[0]); err != nil {
+		return err
+	}
 	if err := x.api.Batches.DeleteFile(x.context(), x.caller.User, x.values[0]); err != nil {
 		return err
 	}
@@ -143,7 +155,7 @@ func (x *request) listFiles() error {
 	if err != nil {
 		return err
 	}
-	q := batch.FileQuery{User: x.caller.User, Purpose: query.Get("purpose"), After: query.Get("after"), Limit: limit}
+	q := batch.FileQuery{User: x.caller.User, Sees: x.caller.Sees, Purpose: query.Get("purpose"), After: query.Get("after"), Limit: limit}
 	switch query.Get("order") {
 	case "", "desc":
 	case "asc":
@@ -160,6 +172,9 @@ func (x *request) listFiles() error {
 
 // getFileContent serves the lines of a file.
 func (x *request) getFileContent() error {
+	if _, err := x.file(x.values[0]); err != nil {
+		return err
+	}
 	r, f, err := x.api.Batches.OpenFile(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err

@@ -45,7 +45,7 @@ func (x *request) getInputItems() error {
 
 // inputItems are the items of a response's input: those of the responses before it, with their answers, and its own.
 func (x *request) inputItems() (items [][]byte, err error) {
-	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
+	r, err := x.stored(x.values[0])
 	if err != nil {
 		return nil, err
 	}

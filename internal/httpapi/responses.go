@@ -251,7 +251,7 @@ func (s *storedItems) item(id string) ([]byte, error) {
 		return nil, fault.Field("httpapi.resolve", "input", "input names items of more than %d stored responses. Name fewer.", mostLoads)
 	}
 	if of, ok := responses.ResponseOf(id); ok {
-		r, err := x.api.History.Find(x.context(), x.caller.User, of)
+		r, err := x.stored(of)
 		if err == nil {
 			return s.add(r, responses.Listed(r.ID, r.Input), id, false)
 		}
@@ -260,6 +260,9 @@ func (s *storedItems) item(id string) ([]byte, error) {
 		}
 	}
 	r, err := x.api.History.OfItem(x.context(), x.caller.User, id)
+	if err == nil {
+		err = x.sees(r.Key, history.NoResponse("httpapi.item"))
+	}
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -315,6 +318,9 @@ func (x *request) continues(id string) ([]byte, error) {
 // before is the conversation that a stored response ends, as a list of items.
 func (x *request) before(id string) ([]byte, error) {
 	chain, err := x.api.History.Chain(x.context(), x.caller.User, id)
+	if err == nil {
+		err = x.sees(chain[len(chain)-1].Key, history.NoParent())
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -345,7 +351,7 @@ func (x *request) newReply(req *responses.Request) *reply {
 		ID: responses.CallID(x.generation), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
 	}
 	if req.Store || x.turn != nil {
-		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
+		r.kept = history.Response{Account: x.caller.User, Key: x.caller.Key, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
 		if days := x.storing().Days; days > 0 {
 			r.kept.ExpiresAt = x.at.AddDate(0, 0, int(days))
 		}
@@ -523,11 +529,20 @@ func (x *request) getResponse() error {
 	if strings.EqualFold(x.r.URL.Query().Get("stream"), "true") {
 		return fault.Field("httpapi.getResponse", "stream", "A stored response cannot be streamed. Leave stream out, and ask until the status is final.")
 	}
-	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
+	r, err := x.stored(x.values[0])
 	if err != nil {
 		return err
 	}
 	return x.replyStored(r)
+}
+
+// stored finds a response that the caller sees.
+func (x *request) stored(id string) (*history.Response, error) {
+	r, err := x.api.History.Find(x.context(), x.caller.User, id)
+	if err == nil {
+		err = x.sees(r.Key, history.NoResponse("httpapi.stored"))
+	}
+	return r, err
 }
 
 // lost is why a response failed whose node has stopped.
@@ -547,6 +562,9 @@ func (x *request) replyStored(r *history.Response) error {
 
 // cancelResponse serves POST /v1/responses/{id}/cancel.
 func (x *request) cancelResponse() error {
+	if _, err := x.stored(x.values[0]); err != nil {
+		return err
+	}
 	r, err := x.api.History.Cancel(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -557,6 +575,9 @@ func (x *request) cancelResponse() error {
 // deleteResponse serves DELETE /v1/responses/{id}.
 func (x *request) deleteResponse() error {
 	id := x.values[0]
+	if _, err := x.stored(id); err != nil {
+		return err
+	}
 	if err := x.api.History.Delete(x.context(), x.caller.User, id); err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ import (
 type Videos interface {
 	Submit(ctx context.Context, s *video.Submit) (*video.Job, error)
 	Get(ctx context.Context, user, id string) (*video.Job, error)
+	// NoJob is the error for a job that does not exist.
+	NoJob() *fault.Error
 	List(ctx context.Context, q video.Query) (jobs []video.Job, more bool, err error)
 	Delete(ctx context.Context, user, id string) (*video.Job, error)
 	// Allowed is how many jobs a user may have at a time.
@@ -78,8 +80,17 @@ func (x *request) readVideo() (*video.Request, error) {
 	return videos.DecodeForm(body, boundary)
 }
 
-func (x *request) getVideo() error {
+// video finds the job that the path names, if the caller sees it.
+func (x *request) video() (*video.Job, error) {
 	job, err := x.api.Videos.Get(x.context(), x.caller.User, x.values[0])
+	if err == nil {
+		err = x.sees(job.Key, x.api.Videos.NoJob())
+	}
+	return job, err
+}
+
+func (x *request) getVideo() error {
+	job, err := x.video()
 	if err != nil {
 		return err
 	}
@@ -88,6 +99,9 @@ func (x *request) getVideo() error {
 
 // deleteVideo cancels an active job, and forgets the videos of one that has ended.
 func (x *request) deleteVideo() error {
+	if _, err := x.video(); err != nil {
+		return err
+	}
 	job, err := x.api.Videos.Delete(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
@@ -114,7 +128,7 @@ const (
 
 func (x *request) listVideos() error {
 	query := x.r.URL.Query()
-	q := video.Query{User: x.caller.User, State: video.State(query.Get("status")), After: query.Get("after"), Limit: videosPage}
+	q := video.Query{User: x.caller.User, Sees: x.caller.Sees, State: video.State(query.Get("status")), After: query.Get("after"), Limit: videosPage}
 	if text := query.Get("limit"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 || n > videosMost {
@@ -157,6 +171,9 @@ func (x *request) getVideoContent() error {
 	fresh := matches(x.header("If-None-Match"), tag)
 	if fresh {
 		ranged = "bytes=0-0" // whether there is a video is all that matters
+	}
+	if _, err := x.video(); err != nil {
+		return err
 	}
 	content, job, err := x.api.Videos.Open(x.context(), x.caller.User, id, index, ranged)
 	if err != nil {

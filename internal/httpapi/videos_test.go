@@ -44,6 +44,10 @@ func (f *oneVideo) Submit(_ context.Context, s *video.Submit) (*video.Job, error
 	return &video.Job{ID: "vj_new", Generation: s.Generation, Model: s.Request.Model, State: video.Pending, CreatedAt: time.Unix(1000, 0)}, f.err
 }
 
+func (f *oneVideo) NoJob() *fault.Error {
+	return fault.New(fault.NotFound, "film", "There is no such video job.")
+}
+
 func (f *oneVideo) Get(_ context.Context, user, id string) (*video.Job, error) {
 	if id != "vj_1" || !strings.HasPrefix(user, "usr_") {
 		return nil, fault.New(fault.NotFound, "film", "There is no such video job.")

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/limit"
 	"weir/internal/loop"
 )
@@ -15,8 +16,14 @@ import (
 // Topic is what can be followed of an account.
 type Topic string
 
-// Account is whose topics they are.
-type Account struct{ User, Wallet string }
+// Account is whose topics they are, and which part of them somebody sees.
+type Account struct {
+	User, Wallet string
+	Sees         apikey.Sight
+}
+
+// follower is the name by which followers are bounded: in an organization, each who sees a part of it has the bound of a user.
+func (a Account) follower() string { return a.User + a.Sees.Member }
 
 // Mark is what a topic is like at a time.
 type Mark struct {
@@ -100,7 +107,7 @@ func (w *Watcher) Followers() int64 { return w.budget.Used() }
 // Follow begins to follow topics. seen is what a follower has seen before, by topic: those that differ now, or are not in it, are changes
 // already; nil means that nothing is one yet. It returns the present marks, and fails with ErrUser, ErrFull, ErrClosed or the error of the source.
 func (w *Watcher) Follow(ctx context.Context, a Account, topics []Topic, seen map[Topic]uint64) (*Follower, []Change, error) {
-	switch w.budget.Take(a.User, 1) {
+	switch w.budget.Take(a.follower(), 1) {
 	case limit.OfName:
 		return nil, nil, ErrUser
 	case limit.OfAll:
@@ -112,7 +119,7 @@ func (w *Watcher) Follow(ctx context.Context, a Account, topics []Topic, seen ma
 	for _, t := range topics {
 		m, err := w.read(ctx, a, t)
 		if err != nil {
-			w.budget.Give(a.User, 1)
+			w.budget.Give(a.follower(), 1)
 			return nil, nil, err
 		}
 		now = append(now, Change{t, m})
@@ -121,7 +128,7 @@ func (w *Watcher) Follow(ctx context.Context, a Account, topics []Topic, seen ma
 	defer w.mu.Unlock()
 	select {
 	case <-w.closed:
-		w.budget.Give(a.User, 1)
+		w.budget.Give(a.follower(), 1)
 		return nil, nil, ErrClosed
 	default:
 	}
@@ -163,7 +170,7 @@ func (f *Follower) Close() {
 	if len(at.followers) == 0 {
 		delete(w.accounts, f.account)
 	}
-	w.budget.Give(f.account.User, 1)
+	w.budget.Give(f.account.follower(), 1)
 }
 
 // Seen is the sum of a topic as the follower got it last.

@@ -52,25 +52,31 @@ type Overview struct {
 	Topped  bool // something was credited
 }
 
-// Overview makes the overview of a wallet at a moment.
-func (r *Reporter) Overview(ctx context.Context, wallet string, now time.Time) (*Overview, error) {
-	o, err := r.Spending(ctx, wallet, now)
+// Overview makes the overview of a wallet at a moment, with the calls that of chooses. Of a part of them it cannot say how long the money lasts.
+func (r *Reporter) Overview(ctx context.Context, wallet string, of Filter, now time.Time) (*Overview, error) {
+	o, err := r.spendingOf(ctx, wallet, of, now)
 	if err != nil {
 		return nil, err
 	}
 	if o.Running, err = r.running(ctx, wallet, o.Held); err != nil {
 		return nil, err
 	}
-	p, err := r.page(ctx, Search{Wallet: wallet, From: time.Unix(0, 0), To: now.Add(time.Hour), Limit: overviewCalls})
+	p, err := r.page(ctx, Search{Wallet: wallet, Filter: of, From: time.Unix(0, 0), To: now.Add(time.Hour), Limit: overviewCalls})
 	if err != nil {
 		return nil, err
 	}
-	o.Calls = p.Calls
+	if o.Calls = p.Calls; of != (Filter{}) {
+		o.Runway = -1
+	}
 	return o, nil
 }
 
 // Spending is the part of the overview that roll-ups tell: all but Running and Calls.
 func (r *Reporter) Spending(ctx context.Context, wallet string, now time.Time) (*Overview, error) {
+	return r.spendingOf(ctx, wallet, Filter{}, now)
+}
+
+func (r *Reporter) spendingOf(ctx context.Context, wallet string, of Filter, now time.Time) (*Overview, error) {
 	var err error
 	o := &Overview{}
 	if o.Balance, err = r.book.Balance(ctx, wallet); err != nil { // flushes
@@ -86,7 +92,7 @@ func (r *Reporter) Spending(ctx context.Context, wallet string, now time.Time) (
 	if month.Before(from) {
 		from = month
 	}
-	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Part: Model, Bucket: Day, Metric: Cost, From: from, To: today.AddDate(0, 0, 1)})
+	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Filter: of, Part: Model, Bucket: Day, Metric: Cost, From: from, To: today.AddDate(0, 0, 1)})
 	if err != nil {
 		return nil, err
 	}
@@ -198,8 +204,8 @@ func (r *Reporter) KeySpends(ctx context.Context, user, wallet string) (map[stri
 	return r.store.KeySpends(ctx, user, wallet)
 }
 
-// Pulse sums the calls of yesterday and today: it changes with each call that is recorded, and costs little.
-func (r *Reporter) Pulse(ctx context.Context, wallet string, now time.Time) (s Sums, err error) {
+// Pulse sums the calls of yesterday and today that of chooses: it changes with each call that is recorded, and costs little.
+func (r *Reporter) Pulse(ctx context.Context, wallet string, of Filter, now time.Time) (s Sums, err error) {
 	if _, err := r.book.CatchUp(ctx); err != nil {
 		return s, err
 	}
@@ -208,7 +214,7 @@ func (r *Reporter) Pulse(ctx context.Context, wallet string, now time.Time) (s S
 		return s, err
 	}
 	today := zones.Day(now)
-	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Bucket: Day, From: today.AddDate(0, 0, -1), To: Day.Next(today)})
+	rows, err := r.store.Usage(ctx, Query{Wallet: wallet, Filter: of, Bucket: Day, From: today.AddDate(0, 0, -1), To: Day.Next(today)})
 	for i := range rows {
 		s.Add(&rows[i].Sums)
 	}

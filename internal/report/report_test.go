@@ -126,7 +126,7 @@ func TestOverviewSums(t *testing.T) {
 				}
 			}
 		}
-		o, err := report.New(asked{a}, a).Overview(t.Context(), "wal_1", now)
+		o, err := report.New(asked{a}, a).Overview(t.Context(), "wal_1", report.Filter{}, now)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestOverviewSums(t *testing.T) {
 			t.Errorf("%d models: lasts %d days, want %d", models, o.Runway, want)
 		}
 		a.held = 5 * money.Ruble // of other nodes, too
-		if o, err = report.New(asked{a}, a).Overview(t.Context(), "wal_1", now); err != nil || o.Running != -1 {
+		if o, err = report.New(asked{a}, a).Overview(t.Context(), "wal_1", report.Filter{}, now); err != nil || o.Running != -1 {
 			t.Errorf("%d running, %v", o.Running, err)
 		}
 	}

@@ -357,13 +357,13 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 // Get returns a job of the user ("" anybody). It fails with fault.NotFound for every other id.
 func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	if !strings.HasPrefix(id, IDPrefix) {
-		return nil, s.noJob(nil)
+		return nil, s.NoJob()
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
 	j, err := s.Store.Job(ctx, user, id)
 	if fault.Is(err, fault.NotFound) {
-		return nil, s.noJob(err)
+		return nil, s.NoJob().Because(err)
 	}
 	if err != nil {
 		return nil, err
@@ -372,14 +372,14 @@ func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	return j, nil
 }
 
-// noJob is the error for a job that does not exist, belongs to another user, or has been deleted.
-func (s *Service) noJob(cause error) error {
+// NoJob is the error for a job that does not exist, belongs to another user, is not seen by who asks, or has been deleted.
+func (s *Service) NoJob() *fault.Error {
 	const day = 24 * time.Hour
 	after := s.cfg.ForgetAfter.String()
 	if n := s.cfg.ForgetAfter / day; s.cfg.ForgetAfter%day == 0 && n > 1 {
 		after = strconv.Itoa(int(n)) + " days"
 	}
-	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are deleted %s after their end.", after).Because(cause)
+	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are deleted %s after their end.", after)
 }
 
 // shown sets the state that clients see: a completed job is expired after its time, even if no worker has changed it yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/webhook"
@@ -40,8 +41,9 @@ type Jobs interface {
 // Query asks for a page of a user's jobs.
 type Query struct {
 	User  string
-	State State  // "" any
-	After string // id of the last job of the page before; "" the first page
+	Sees  apikey.Sight // only those made with keys that somebody sees
+	State State        // "" any
+	After string       // id of the last job of the page before; "" the first page
 	Limit int
 }
 

@@ -71,6 +71,7 @@ var parts = sqldb.Map[batch.Part, struct {
 var files = sqldb.Map[batch.File, struct {
 	ID, Purpose, Name    string
 	User                 string `db:"user_id"`
+	Key                  string `db:"key_id"`
 	Bytes                int64
 	Hidden               bool
 	CreatedAt, ExpiresAt time.Time
@@ -153,9 +154,14 @@ func (s *Jobs) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, erro
 			return nil, sqldb.Failure("store.Files", err)
 		}
 	}
-	return files.List(ctx, s.db, "store.Files", `WHERE user_id = $1 AND NOT hidden AND NOT gone AND expires_at > $2 AND ($3 = '' OR purpose = $3)
-		AND (created_at `+beyond+` $4 OR created_at = $4 AND id `+beyond+` $5) ORDER BY created_at `+order+`, id `+order+` LIMIT $6`,
-		q.User, q.Now.UnixMicro(), q.Purpose, at, q.After, q.Limit)
+	var c sqldb.Conditions
+	c.Add("user_id = ? AND NOT hidden AND NOT gone AND expires_at > ?", q.User, q.Now.UnixMicro())
+	c.Equal("purpose", q.Purpose)
+	c.Sees("key_id", q.User, q.Sees)
+	c.Add("(created_at "+beyond+" ? OR created_at = ? AND id "+beyond+" ?)", at, at, q.After)
+	page := sqldb.Conditions{Args: c.Args}
+	page.Add("?", q.Limit)
+	return files.List(ctx, s.db, "store.Files", c.Where()+` ORDER BY created_at `+order+`, id `+order+` LIMIT `+page.Text.String(), page.Args...)
 }
 
 // MarkFile is batch.FileStore.MarkFile.
@@ -260,6 +266,7 @@ func (s *Jobs) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error
 	var c sqldb.Conditions
 	c.Equal("user_id", q.User) // only if asked for, or SQLite would read the batches of all users
 	c.Equal("shape", string(q.Shape))
+	c.Sees("key_id", q.User, q.Sees)
 	if q.Active {
 		c.Add(ledgerdb.ActiveBatch)
 	}

@@ -196,8 +196,14 @@ func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 			return nil, sqldb.Failure("store.Jobs", err)
 		}
 	}
-	return sqldb.List(ctx, s.db, "store.Jobs", jobs.Scan, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
-		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
+	var c sqldb.Conditions
+	c.Add("user_id = ? AND accepted", q.User)
+	c.Equal("state", string(q.State))
+	c.Sees("key_id", q.User, q.Sees)
+	c.Add("(created_at < ? OR created_at = ? AND id < ?)", after, after, q.After)
+	page := sqldb.Conditions{Args: c.Args}
+	page.Add("?", q.Limit)
+	return sqldb.List(ctx, s.db, "store.Jobs", jobs.Scan, `SELECT `+jobShown+` FROM video_jobs`+c.Where()+` ORDER BY created_at DESC, id DESC LIMIT `+page.Text.String(), page.Args...)
 }
 
 // SeizeJob is video.Jobs.SeizeJob.

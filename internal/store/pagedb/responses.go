@@ -17,6 +17,7 @@ import (
 
 var responses = sqldb.Map[history.Response, struct {
 	Account, ID, Parent           string
+	Key                           string `db:"key_id"`
 	Status                        history.Status
 	Background                    bool
 	CreatedAt, ExpiresAt, StaleAt time.Time
@@ -25,7 +26,7 @@ var responses = sqldb.Map[history.Response, struct {
 
 func noResponse(op string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fault.New(fault.NotFound, op, "There is no response with this id: it does not exist, has expired or was not stored.").Because(err)
+		return history.NoResponse(op).Because(err)
 	}
 	return sqldb.Failure(op, err)
 }

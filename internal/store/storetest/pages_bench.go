@@ -118,7 +118,7 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 	middle := report.Place{At: now.AddDate(0, 0, -45), ID: "gen"}
 	var last, other string // a generation of this account and one of another
 	reads := []pagesRead{
-		{"overview", func(ctx context.Context) error { _, err := r.Overview(ctx, wallet, now); return err }},
+		{"overview", func(ctx context.Context) error { _, err := r.Overview(ctx, wallet, report.Filter{}, now); return err }},
 		{"usage 30 days by model", query(report.Model, report.Day, 30, report.Filter{})},
 		{"usage 90 days by key", query(report.Key, report.Day, 90, report.Filter{})},
 		{"usage 90 days by result", query(report.Result, report.Day, 90, report.Filter{})},

@@ -1,0 +1,8 @@
+-- +goose Up
+-- The key with which a file or a response was made: in an organization it says who sees it. Empty: made before that was kept.
+ALTER TABLE files ADD COLUMN key_id TEXT COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE responses ADD COLUMN key_id TEXT COLLATE "C" NOT NULL DEFAULT '';
+
+-- +goose Down
+ALTER TABLE responses DROP COLUMN key_id;
+ALTER TABLE files DROP COLUMN key_id;
