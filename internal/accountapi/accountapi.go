@@ -57,6 +57,7 @@ type Deps struct {
 	Rates     Rates
 	Catalog   func() *catalog.Snapshot
 	Videos    Videos
+	Batches   Batches // nil: there are none
 	Reports   *report.Reporter
 	Health    Health // nil: all endpoints take calls
 

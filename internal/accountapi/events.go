@@ -48,6 +48,8 @@ const (
 // Batches are the batches of accounts. *batch.Service has them.
 type Batches interface {
 	List(ctx context.Context, q batch.Query) (list []batch.Batch, more bool, err error)
+	// Cancel has no more requests of a batch begun. It fails with fault.Conflict when all of them were.
+	Cancel(ctx context.Context, user, id string, shape batch.Shape) (*batch.Batch, error)
 }
 
 // EventsConfig bounds streams of events.

@@ -18,6 +18,8 @@ type Videos interface {
 	Get(ctx context.Context, user, id string) (*video.Job, error)
 	List(ctx context.Context, q video.Query) (jobs []video.Job, more bool, err error)
 	NoJob() *fault.Error
+	// Delete cancels a job that runs. It fails with fault.ProviderUnavailable when the provider goes on with it.
+	Delete(ctx context.Context, user, id string) (*video.Job, error)
 	// Allowed is how many jobs a user may have at a time.
 	Allowed() int
 }

@@ -6,10 +6,12 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/batch"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/operation"
+	"weir/internal/video"
 )
 
 // ChildKeyInput is what a key asks for one of its own. All of it must lie within the key that asks.
@@ -76,8 +78,10 @@ type AgentTree struct {
 
 // StoppedTree is what a stop has ended.
 type StoppedTree struct {
-	Stopped int        `json:"stopped"` // keys that had not ended before
-	Left    money.Nano `json:"left"`    // of the amount, which the keys above may spend again
+	Stopped   int        `json:"stopped"`   // keys that had not ended before
+	Cancelled int        `json:"cancelled"` // videos and batches of these keys that were under way, and make nothing more
+	GoOn      int        `json:"go_on"`     // those that their providers go on with: what these finish is charged. Stop again to have them asked again
+	Left      money.Nano `json:"left"`      // of the amount, which the keys above may spend again
 }
 
 const mostAgents = 200
@@ -119,7 +123,7 @@ func trees(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/v1/keys/child/{hash}/stop", ID: "stopChildKey", Org: operation.Workers, Access: operation.Inference, Tag: "agents",
 			Summary: "Stop a key that comes from the one that asks, with all that come from it", Answer: "They work no more",
-			Description: "Its calls that run are cut off, and what they have answered is charged. The keys do not come back.",
+			Description: "Its calls that run are cut off, and what they have answered is charged. Videos and batches under way are cancelled; what a provider goes on with is charged when it ends. The keys do not come back.",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[StoppedTree], err error) {
 			f, err := d.Keys.Of(ctx, in.Hash)
 			if err != nil {
@@ -165,7 +169,7 @@ func trees(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "POST", Path: "/api/agents/{hash}/stop", ID: "stopAgent", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
 			Summary: "Stop a key that another one made, with all that come from it", Answer: "They work no more",
-			Description: "Its calls that run are cut off, and what they have answered is charged. The keys do not come back.",
+			Description: "Its calls that run are cut off, and what they have answered is charged. Videos and batches under way are cancelled; what a provider goes on with is charged when it ends. The keys do not come back.",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[StoppedTree], err error) {
 			k, err := childByHash(ctx, d, c, in.Hash)
 			if err != nil {
@@ -193,6 +197,9 @@ func stopTree(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key) (ou
 	if err := d.StopCalls(ctx, k.ID); err != nil { // once more where a stop is repeated: it may have failed here before
 		return out, err
 	}
+	if out.Data.Cancelled, out.Data.GoOn, err = cancelBelow(ctx, d, c.User, k.ID); err != nil {
+		return out, err
+	}
 	all, err := treeOf(ctx, d, c, k)
 	for i := range all {
 		if all[i].ID == k.ID {
@@ -201,6 +208,47 @@ func stopTree(ctx context.Context, d Deps, c *operation.Call, k *apikey.Key) (ou
 	}
 	out.Data.Stopped = len(ids)
 	return out, err
+}
+
+// cancelBelow cancels the videos and batches under way of a key and of those that come from it. What a provider does not cancel goes on, and is
+// charged when it has ended.
+func cancelBelow(ctx context.Context, d Deps, user, key string) (cancelled, goOn int, err error) {
+	count := func(err error) error {
+		switch {
+		case err == nil:
+			cancelled++
+		case fault.Is(err, fault.ProviderUnavailable), fault.Is(err, fault.Conflict):
+			goOn++
+		case !fault.Is(err, fault.NotFound): // it was deleted meanwhile
+			return err
+		}
+		return nil
+	}
+	if d.Videos != nil {
+		for _, s := range []video.State{video.Pending, video.InProgress} {
+			list, _, err := d.Videos.List(ctx, video.Query{User: user, Below: key, State: s, Limit: mostJobs})
+			for i := range list {
+				if err == nil {
+					_, e := d.Videos.Delete(ctx, user, list[i].ID)
+					err = count(e)
+				}
+			}
+			if err != nil {
+				return cancelled, goOn, err
+			}
+		}
+	}
+	if d.Batches == nil {
+		return cancelled, goOn, nil
+	}
+	list, _, err := d.Batches.List(ctx, batch.Query{User: user, Below: key, Active: true, Limit: mostJobs})
+	for i := range list {
+		if b := &list[i]; err == nil && b.State != batch.Cancelling {
+			_, e := d.Batches.Cancel(ctx, user, b.ID, b.Shape)
+			err = count(e)
+		}
+	}
+	return cancelled, goOn, err
 }
 
 // agentsOf shows keys with what they have spent.

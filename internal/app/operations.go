@@ -24,7 +24,7 @@ func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	of.Books, of.Views, of.Vouchers, of.People, of.Agents, of.History = g.book, view.NewManager(g.store.Pages, time.Now), voucher.NewManager(g.store.Payments, time.Now), g.people, g.agents, g.history
 	of.Docs, of.Rankings, of.Demo, of.Log = g.cfg.Web.Docs, g.cfg.Web.Rankings, g.demo.Load, g.slog
 	of.ReadNotice = yookassa.ReadNotice
-	of.Rates, of.Catalog, of.Videos = g.editor, g.catalog.Load, g.videos
+	of.Rates, of.Catalog, of.Videos, of.Batches = g.editor, g.catalog.Load, g.videos, g.batches
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),

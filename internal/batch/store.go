@@ -73,6 +73,7 @@ type BatchStore interface {
 type Query struct {
 	User   string       // "" of all users
 	Sees   apikey.Sight // only those made with keys that somebody sees
+	Below  string       // only those made with this key, or one that comes from it; "" any
 	Shape  Shape        // "" any
 	Active bool         // only those that have not ended
 	After  string       // id of the last batch of the page before; "" the first page

@@ -42,6 +42,7 @@ type Jobs interface {
 type Query struct {
 	User  string
 	Sees  apikey.Sight // only those made with keys that somebody sees
+	Below string       // only those made with this key, or one that comes from it; "" any
 	State State        // "" any
 	After string       // id of the last job of the page before; "" the first page
 	Limit int

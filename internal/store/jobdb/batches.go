@@ -266,6 +266,7 @@ func (s *Jobs) Batches(ctx context.Context, q batch.Query) ([]batch.Batch, error
 	var c sqldb.Conditions
 	c.Equal("user_id", q.User) // only if asked for, or SQLite would read the batches of all users
 	c.Equal("shape", string(q.Shape))
+	c.Below("key_id", q.Below)
 	c.Sees("key_id", q.User, q.Sees)
 	if q.Active {
 		c.Add(ledgerdb.ActiveBatch)

@@ -199,6 +199,7 @@ func (s *Jobs) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 	var c sqldb.Conditions
 	c.Add("user_id = ? AND accepted", q.User)
 	c.Equal("state", string(q.State))
+	c.Below("key_id", q.Below)
 	c.Sees("key_id", q.User, q.Sees)
 	c.Add("(created_at < ? OR created_at = ? AND id < ?)", after, after, q.After)
 	page := sqldb.Conditions{Args: c.Args}

@@ -49,6 +49,13 @@ func (c *Conditions) Sees(column, org string, s apikey.Sight) {
 	c.Add(column+` IN (SELECT k.id FROM api_keys k WHERE k.user_id = ? AND (`+text+`))`, args...)
 }
 
+// Below adds the condition that a column names a key, or one that comes from it; "" adds none.
+func (c *Conditions) Below(column, key string) {
+	if key != "" {
+		c.Add(column+` IN (WITH RECURSIVE below (id) AS (SELECT id FROM api_keys WHERE id = ? UNION ALL SELECT k.id FROM api_keys k JOIN below b ON k.parent = b.id AND k.parent <> '') SELECT id FROM below)`, key)
+	}
+}
+
 // Equal adds a condition unless the value is "".
 func (c *Conditions) Equal(column, value string) {
 	switch value {
