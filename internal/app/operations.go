@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog/builtin"
 	"weir/internal/console"
 	"weir/internal/fault"
+	"weir/internal/litellmapi"
 	"weir/internal/operation"
 	"weir/internal/payment/yookassa"
 	"weir/internal/report"
@@ -28,6 +29,7 @@ func (g *Gateway) operations(of accountapi.Deps) []operation.Operation {
 	return slices.Concat(
 		accountapi.Operations(of),
 		g.catalogPages.Operations(),
+		litellmapi.Operations(litellmapi.Deps{Of: of, Names: g.store.Accounts}),
 		adminapi.Operations(adminapi.Deps{Reconciliations: reconciler(g.store, g.editor, g.clock), Of: of, Editor: g.editor, Console: g.console, Alerts: g.alerts, MailReady: g.mail != nil, Ledger: adminapi.LedgerDeps{Checks: g.bookChecks, Books: g.store.Ledger}, Audit: g.store.Accounts, Settings: g.settings, Jobs: &console.Jobs{Work: g.store.Jobs, Notes: g.store.Notices, Videos: g.videos, Now: time.Now}, Accounts: of.Accounts, Sales: g.store.Ledger, Corrections: g.book, Vouchers: of.Vouchers, Payments: of.Payments, Invoices: of.Invoices, Fetch: priceFetch{g}, Test: g.testProvider, TestKey: g.testProviderKey, DeclaredKeys: declaredKeys, KeyVariables: builtin.KeyVariables}),
 	)
 }

@@ -23,6 +23,31 @@ type Organizations interface {
 // accountParameter names in the query the account in which a person acts; without it, or with their own id, it is their own.
 const accountParameter = "account"
 
+// ofAccount is a request whose path begins with the id of an organization as one that names it in the query: "/org_.../key/info" is
+// "/key/info?account=org_...". Programs that know a base URL alone act in an organization by it.
+func ofAccount(r *http.Request) *http.Request {
+	if !strings.HasPrefix(r.URL.Path, "/"+organization.Prefix) {
+		return r
+	}
+	account, rest, ok := strings.Cut(r.URL.Path[1:], "/")
+	if !ok || strings.ContainsFunc(account, notInID) {
+		return r
+	}
+	u := *r.URL
+	u.Path, u.RawPath = "/"+rest, strings.TrimPrefix(u.RawPath, "/"+account)
+	if u.RawQuery != "" {
+		u.RawQuery += "&"
+	}
+	u.RawQuery += accountParameter + "=" + account
+	to := *r
+	to.URL = &u
+	return &to
+}
+
+func notInID(r rune) bool {
+	return r != '_' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+}
+
 // acting is the organization in which a person asks to act, nil for their own account. Who has no part in it learns nothing of it.
 func (x *request) acting(person string) (*organization.Membership, error) {
 	if x.route == nil || x.route.inner() || !strings.Contains(x.r.URL.RawQuery, accountParameter+"=") {

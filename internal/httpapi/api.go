@@ -345,6 +345,7 @@ func (a *API) declare() []*Route {
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.table) }
 
 func (a *API) newRequest(w http.ResponseWriter, r *http.Request, table *routeTable) *request {
+	r = ofAccount(r)
 	x := &request{api: a, r: r, table: table, at: a.Now(), memory: memory{quotas: a.quotas}}
 	x.body.Open(w, r, &a.cfg.Timeouts, &x.memory)
 	x.w.Open(w, &x.body, a.cfg.WriteStall, x.at, a.Now)

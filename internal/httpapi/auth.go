@@ -104,7 +104,7 @@ func (x *request) unauthorized(op string) error {
 		header = "x-api-key: <API key>"
 	case geminiEnvelope:
 		header = "x-goog-api-key: <API key>"
-	case standardEnvelope, oauthEnvelope, scimEnvelope:
+	case standardEnvelope, oauthEnvelope, scimEnvelope, liteLLMEnvelope:
 	}
 	return fault.New(fault.Authentication, op, "The API key is missing, wrong, disabled or expired, or there are two different ones. Send one as "+header+".")
 }
@@ -128,13 +128,13 @@ func (x *request) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressNa
 // Missed counts one of them.
 func (x *request) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
-// credential is the text of the request's key, or why it has no key. Requests of the messages style may have it in x-api-key, and those of the
+// credential is the text of the request's key, or why it has no key. Requests of the messages style and those of LiteLLM's routes may have it in x-api-key, and those of the
 // Gemini style in x-goog-api-key or in the query; of several places the one with a key of ours counts, because some tools send a provider's
 // key as well. Two different keys of ours are refused on every route: one of them would be charged by chance.
 func credential(r *http.Request, style envelope) (text, why string) {
 	text, why = bearer(r.Header["Authorization"])
 	own := slices.Concat(r.Header["X-Api-Key"], r.Header["X-Goog-Api-Key"])
-	elsewhere := style == messagesEnvelope
+	elsewhere := style == messagesEnvelope || style == liteLLMEnvelope
 	if style == geminiEnvelope {
 		own, elsewhere = slices.Concat(r.Header["X-Goog-Api-Key"], keysOfQuery(r), r.Header["X-Api-Key"]), true
 	}

@@ -141,6 +141,20 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	return redact.Redact(o.B)
 }
 
+// LiteLLMErrorBody is the envelope of LiteLLM's routes: {"error":{"message","type","param","code"}}, whose code is the status as text.
+func LiteLLMErrorBody(e *fault.Error) []byte {
+	o := newObject(256)
+	o.Object()
+	o.Name("error").Object()
+	o.text("message", httpserver.Sentence(e, e.Param))
+	o.text("type", e.Kind.String())
+	o.textOrNull("param", e.Param)
+	o.text("code", strconv.Itoa(httpserver.Status(e)))
+	o.EndObject()
+	o.EndObject()
+	return redact.Redact(o.B)
+}
+
 // messagesMessage is the sentence for clients of the messages style. This envelope has no other place for the path of a field. Of a request
 // that is too long it begins with Anthropic's own words: coding agents know no others, and shorten the conversation at the first form, the
 // answer they ask for at the second.
@@ -192,6 +206,8 @@ func (x *request) writeError(e *fault.Error) {
 		body = OAuthErrorBody(e)
 	case envelope == scimEnvelope:
 		body = scim.ErrorBody(status, httpserver.Sentence(e, httpserver.FieldName(e.Param)))
+	case envelope == liteLLMEnvelope:
+		body = LiteLLMErrorBody(e)
 	case x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"):
 		body = httpserver.CodedErrorBody(e, x.id)
 	default:

@@ -15,6 +15,9 @@ import (
 // mount makes the route of an operation.
 func mount(o *operation.Operation) *Route {
 	r := &Route{Method: o.Method, Pattern: o.Path, access: o.Access, fresh: o.Fresh, roles: o.Org, whole: o.Whole, private: o.Private, cookies: o.Cookies, leaves: o.Leaves, asks: o.Asks, from: o.From, handle: func(x *request) error { return x.operate(o) }}
+	if o.LiteLLM {
+		r.envelope = liteLLMEnvelope
+	}
 	switch {
 	case o.Body > 0:
 		r.body = atMost(o.Body)

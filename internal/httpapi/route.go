@@ -60,6 +60,7 @@ const (
 	geminiEnvelope
 	oauthEnvelope
 	scimEnvelope
+	liteLLMEnvelope
 )
 
 // admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out

@@ -62,6 +62,7 @@ type Operation struct {
 	Repeats bool                   // it answers 200 instead of Status where the request had succeeded before
 	Status  int                    // of a success; 0: 200
 	Cookies bool                   // a success sets a cookie or takes it away
+	LiteLLM bool                   // a route of LiteLLM: its errors are in that form, and a key may come in x-api-key as well
 
 	// ForeignQuery is the largest query in bytes, where others than clients of this API write it: what is malformed in it is left out. 0: it is refused.
 	ForeignQuery int

@@ -102,6 +102,7 @@ var rules = map[string]rule{
 	"internal/preset":           {layer: domain},
 	"internal/budget":           {layer: domain},
 	"internal/view":             {layer: domain},
+	"internal/foreign":          {layer: domain},
 	"internal/chat":             {layer: domain},
 	"internal/trace":            {layer: domain},
 	"internal/ownkey":           {layer: domain},
@@ -183,11 +184,12 @@ var rules = map[string]rule{
 	"internal/trace/otlp":              {layer: edge},
 	"internal/trace/otlp/otlptest":     {layer: edge, alone: true, suite: true},
 	"internal/operation":               {layer: edge},
-	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi", "internal/catalogapi"}},
+	"internal/operation/describe":      {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/adminapi", "internal/catalogapi", "internal/litellmapi"}},
 	"internal/explain":                 {layer: edge, beside: []string{"internal/operation"}},
 	// What is stored of a call are items of the responses style.
 	"internal/accountapi": {layer: edge, beside: []string{"internal/operation", "internal/explain", "internal/gatewayimport", "internal/report/paper", "internal/wire", "internal/wire/chat", "internal/wire/responses", "internal/wire/scim"}},
 	"internal/adminapi":   {layer: edge, beside: []string{"internal/operation", "internal/accountapi"}},
+	"internal/litellmapi": {layer: edge, beside: []string{"internal/operation", "internal/accountapi", "internal/gatewayimport"}},
 	"internal/catalogapi": {layer: edge, beside: []string{"internal/operation"}},
 	// Below all styles and routes: it imports none of them.
 	"internal/httpserver": {layer: edge},

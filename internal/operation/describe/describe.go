@@ -168,7 +168,7 @@ func sentence(s string) string {
 // add describes one operation.
 func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 	described := &huma.Operation{
-		OperationID: o.ID, Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Description, Security: security(o.Access), Responses: map[string]*huma.Response{},
+		OperationID: o.ID, Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Description, Security: security(o), Responses: map[string]*huma.Response{},
 	}
 	if o.Org != 0 {
 		described.Extensions = map[string]any{"x-organization-roles": o.Org.Names()}
@@ -191,7 +191,7 @@ func (w *writer) add(paths *yaml.Node, o *operation.Operation) error {
 			described.Parameters = append(described.Parameters, w.parameter(o.In(), fields, "header", name))
 		}
 	}
-	if o.Method != "GET" && o.Access != operation.Linked && o.Access != operation.Notifying {
+	if o.Method != "GET" && !o.LiteLLM && o.Access != operation.Linked && o.Access != operation.Notifying {
 		described.Parameters = append(described.Parameters, &huma.Param{Ref: "#/components/parameters/XWeir"})
 	}
 	if o.HasBody() {
@@ -266,6 +266,9 @@ func (w *writer) answers(to *huma.Operation, o *operation.Operation) {
 	}
 	for _, status := range append(plain, "429", "503") {
 		to.Responses[status] = &huma.Response{Ref: refusal(status)}
+		if o.LiteLLM {
+			to.Responses[status] = &huma.Response{Ref: "#/components/responses/LiteLLMError"}
+		}
 	}
 }
 
@@ -304,9 +307,12 @@ func (w *writer) json(t reflect.Type) map[string]*huma.MediaType {
 }
 
 // security says what a request must have: one of the entries. What is in brackets is the least role.
-func security(a operation.Access) []map[string][]string {
+func security(o *operation.Operation) []map[string][]string {
 	bearer, session, none := map[string][]string{"bearer": {}}, map[string][]string{"session": {}}, map[string][]string{}
-	switch a {
+	if o.LiteLLM { // outside /api, where no cookie is looked at
+		return []map[string][]string{bearer}
+	}
+	switch o.Access {
 	case operation.Administration:
 		return []map[string][]string{{"bearer": {string(apikey.Administrator)}}, {"session": {string(apikey.Administrator)}}}
 	case operation.Operating:

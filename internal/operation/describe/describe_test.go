@@ -10,6 +10,7 @@ import (
 	"weir/internal/accountapi"
 	"weir/internal/adminapi"
 	"weir/internal/catalogapi"
+	"weir/internal/litellmapi"
 	"weir/internal/operation/describe"
 )
 
@@ -22,7 +23,7 @@ func TestDescriptionIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{}), catalogapi.New(catalogapi.Deps{}).Operations()), "../../accountapi", "../../adminapi", "../../catalogapi", "../../explain")
+	want, err := describe.Document(base, slices.Concat(accountapi.Operations(accountapi.Deps{}), adminapi.Operations(adminapi.Deps{}), catalogapi.New(catalogapi.Deps{}).Operations(), litellmapi.Operations(litellmapi.Deps{})), "../../accountapi", "../../adminapi", "../../catalogapi", "../../litellmapi", "../../explain")
 	if err != nil {
 		t.Fatal(err)
 	}

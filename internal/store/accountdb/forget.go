@@ -27,7 +27,7 @@ var underWay = []struct{ what, text string }{
 // invoices and acts with their buyer.
 var forgetting = []string{
 	`DELETE FROM sessions WHERE user_id = $1`, `DELETE FROM tokens WHERE user_id = $1 OR email IN (SELECT email FROM logins WHERE user_id = $1)`, `DELETE FROM logins WHERE user_id = $1`,
-	`DELETE FROM agents WHERE user_id = $1`, `DELETE FROM budgets WHERE account = $1`, `DELETE FROM agent_loops WHERE key_id IN (SELECT id FROM api_keys WHERE user_id = $1)`, `DELETE FROM agent_devices WHERE user_id = $1`, `DELETE FROM agent_reports WHERE user_id = $1`,
+	`DELETE FROM agents WHERE user_id = $1`, `DELETE FROM budgets WHERE account = $1`, `DELETE FROM foreign_names WHERE account = $1`, `DELETE FROM agent_loops WHERE key_id IN (SELECT id FROM api_keys WHERE user_id = $1)`, `DELETE FROM agent_devices WHERE user_id = $1`, `DELETE FROM agent_reports WHERE user_id = $1`,
 	`DELETE FROM chats WHERE user_id = $1`, `DELETE FROM views WHERE user_id = $1`, `DELETE FROM presets WHERE user_id = $1`, `DELETE FROM preset_versions WHERE user_id = $1`,
 	`DELETE FROM preset_calls WHERE wallet = (SELECT wallet FROM users WHERE id = $1)`, `DELETE FROM idempotency WHERE user_id = $1`,
 	`DELETE FROM notify_settings WHERE account = $1`, `DELETE FROM notify_choices WHERE account = $1`, `DELETE FROM notify_facts WHERE account = $1`, `DELETE FROM notify_mails WHERE account = $1`,

@@ -50,6 +50,7 @@ var lives = map[string]retention{
 	"chats":              {byUsers, "by number and bytes", "chat.Sweep"},
 	"views":              {byUsers, "by number", withAccount},
 	"budgets":            {byUsers, "by number", withAccount},
+	"foreign_names":      {byUsers, "by number, of 4 KiB", withAccount},
 	"agent_loops":        {byUsers, "one for each key", withAccount},
 	"presets":            {byUsers, "by number", withAccount},
 	"preset_versions":    {byUsers, "preset.MaxVersions of each, and by bytes", "the save of another one"},
