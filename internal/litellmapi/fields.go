@@ -2,7 +2,9 @@ package litellmapi
 
 import (
 	"bytes"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"weir/internal/fault"
@@ -86,6 +88,10 @@ type kept struct {
 	Duration string // the word of budget_duration
 	Alias    string // of a user that is no service: those have a name here
 	Email    string // of a user who was invited: by it they are found when they have accepted
+
+	// Named are which of user_id, team_id and organization_id the client has named, of what it has made: it expects none of the others back. nil: it was
+	// made elsewhere, and has all.
+	Named []string
 }
 
 func keptOf(text string) (k kept) {
@@ -96,6 +102,12 @@ func keptOf(text string) (k kept) {
 	k.Duration = textOf(rawjson.Find([]byte(text), "budget_duration"))
 	k.Alias = textOf(rawjson.Find([]byte(text), "user_alias"))
 	k.Email = textOf(rawjson.Find([]byte(text), "user_email"))
+	if named := rawjson.Find([]byte(text), "named"); named != nil {
+		k.Named = []string{}
+		for e := rawjson.ElementsOf(named); e.Next(); {
+			k.Named = append(k.Named, textOf(e.Value))
+		}
+	}
 	return k
 }
 
@@ -114,8 +126,29 @@ func (k *kept) text() string {
 	if k.Email != "" {
 		w.Name("user_email").Text(k.Email)
 	}
+	if k.Named != nil {
+		w.Name("named").Any(k.Named)
+	}
 	w.EndObject()
 	return string(w.B)
+}
+
+// name notes which fields were named.
+func (k *kept) name(fields map[string]string) {
+	k.Named = []string{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if fields[name] != "" {
+			k.Named = append(k.Named, name)
+		}
+	}
+}
+
+// shows is a value that a client expects back; nil where it has not named it.
+func (k *kept) shows(field, v string) *string {
+	if v == "" || k.Named != nil && !slices.Contains(k.Named, field) {
+		return nil
+	}
+	return &v
 }
 
 func textOf(v []byte) string {

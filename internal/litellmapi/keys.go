@@ -87,7 +87,7 @@ type LiteLLMKey struct {
 	Expires              *time.Time    `json:"expires"`
 	Blocked              bool          `json:"blocked"`
 	Metadata             operation.Raw `json:"metadata" schema:"AnyObject"`
-	UserID               string        `json:"user_id"`
+	UserID               *string       `json:"user_id"` // this and what follows: null where the client that made the key did not name it
 	TeamID               *string       `json:"team_id"`
 	OrganizationID       *string       `json:"organization_id"`
 	Aliases              Nothing       `json:"aliases"`
@@ -125,7 +125,7 @@ type LiteLLMKeyList struct {
 	TotalPages  int             `json:"total_pages"`
 }
 
-// LiteLLMDeletedKeys are the keys that were deleted, as they were named.
+// LiteLLMDeletedKeys are the hashes of the keys that were deleted.
 type LiteLLMDeletedKeys struct {
 	DeletedKeys []string `json:"deleted_keys"`
 }
@@ -305,6 +305,7 @@ func (d *Deps) makeKey(ctx context.Context, c *operation.Call, in *LiteLLMKeyFie
 		return k, "", err
 	}
 	f.Duration = value(in.BudgetDuration)
+	f.name(map[string]string{"user_id": value(in.UserID), "team_id": value(in.TeamID), "organization_id": value(in.OrganizationID)})
 	n := apikey.NewKey{Name: value(in.KeyAlias), User: c.User, Creator: c.User, Disabled: value(in.Blocked)}
 	if c.Org != nil {
 		n.Creator = c.Member
@@ -336,7 +337,10 @@ func (d *Deps) makeKey(ctx context.Context, c *operation.Call, in *LiteLLMKeyFie
 	if k, text, err = d.Of.Keys.Create(ctx, n, c.Actor); err != nil {
 		return k, "", err
 	}
-	return k, text, d.note(ctx, c, foreign.Key, k.ID, "", f)
+	if err := d.note(ctx, c, foreign.Key, k.ID, "", f); err != nil {
+		return k, "", joinedWith(err, d.Of.Keys.Delete(ctx, c.User, k.Hash, c.Actor))
+	}
+	return k, text, nil
 }
 
 // nameFree refuses a key_alias that another key has: clients find keys by it.
@@ -500,7 +504,7 @@ func (d *Deps) deleteKeys(ctx context.Context, c *operation.Call, in *LiteLLMKey
 		}
 		found = append(found, all[i])
 	}
-	out.DeletedKeys = append(append([]string{}, texts...), aliases...)
+	out.DeletedKeys = []string{}
 	slices.SortFunc(found, func(a, b apikey.Key) int { return strings.Compare(a.ID, b.ID) })
 	for _, k := range slices.CompactFunc(found, func(a, b apikey.Key) bool { return a.ID == b.ID }) {
 		if err := d.Of.Keys.Delete(ctx, c.User, k.Hash, c.Actor); err != nil {
@@ -509,8 +513,8 @@ func (d *Deps) deleteKeys(ctx context.Context, c *operation.Call, in *LiteLLMKey
 		if err := d.Names.DeleteForeign(ctx, c.User, k.ID); err != nil {
 			return out, err
 		}
+		out.DeletedKeys = append(out.DeletedKeys, k.Hash)
 	}
-	c.NoStore()
 	return out, nil
 }
 
@@ -575,15 +579,12 @@ func (s *shower) key(k *apikey.Key) LiteLLMKey {
 	spent, f := s.spends[k.ID], s.fields(k.ID)
 	out := LiteLLMKey{
 		Token: k.Hash, KeyName: k.Label, KeyAlias: accountapi.OrNull(k.Name), Spend: number(spent.Counted(ledger.Never)), Models: append([]string{}, k.Models...), Expires: accountapi.Moment(k.ExpiresAt),
-		Blocked: k.Disabled, Metadata: object(f.Metadata), UserID: s.nameOf(k.User), AllowedCacheControls: []string{}, AllowedRoutes: []string{},
+		Blocked: k.Disabled, Metadata: object(f.Metadata), UserID: f.shows("user_id", s.nameOf(k.User)), AllowedCacheControls: []string{}, AllowedRoutes: []string{},
 		CreatedAt: k.CreatedAt, CreatedBy: s.nameOf(k.Creator), UpdatedAt: k.UpdatedAt,
 	}
 	if k.Member != "" {
-		out.UserID, out.OrganizationID = s.nameOf(k.Member), &s.account
-		if team := s.teamOf(k.Member); team != "" {
-			team = s.nameOf(team)
-			out.TeamID = &team
-		}
+		out.UserID, out.OrganizationID = f.shows("user_id", s.nameOf(k.Member)), f.shows("organization_id", s.account)
+		out.TeamID = f.shows("team_id", s.nameOf(s.teamOf(k.Member)))
 	}
 	if l := k.Limit; l != nil {
 		out.MaxBudget, out.BudgetDuration = number(l.Amount), durationOf(l.Reset, f.Duration)

@@ -248,7 +248,7 @@ func (d *Deps) accepted(ctx context.Context, r *roster) error {
 	return nil
 }
 
-// nameOf is what other programs call a thing.
+// nameOf is what other programs call a thing; "" for none.
 func (r *roster) nameOf(id string) string {
 	if x, known := r.records[id]; known {
 		return x.Name

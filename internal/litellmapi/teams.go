@@ -89,7 +89,7 @@ type LiteLLMTeamMember struct {
 type LiteLLMTeam struct {
 	TeamID           string              `json:"team_id"`
 	TeamAlias        string              `json:"team_alias"`
-	OrganizationID   string              `json:"organization_id"`
+	OrganizationID   *string             `json:"organization_id"`    // null where the client that made it did not name it
 	MembersWithRoles []LiteLLMTeamMember `json:"members_with_roles"` // people, those who are invited, and services
 	Metadata         operation.Raw       `json:"metadata" schema:"AnyObject"`
 	MaxBudget        operation.Raw       `json:"max_budget" schema:"RublesOrNull"`
@@ -205,6 +205,7 @@ func (d *Deps) newTeam(ctx context.Context, c *operation.Call, x *LiteLLMTeamInp
 		return out, err
 	}
 	f.Duration = value(x.BudgetDuration)
+	f.name(map[string]string{"organization_id": value(x.OrganizationID)})
 	r, err := d.roster(ctx, c)
 	if err != nil {
 		return out, err
@@ -360,7 +361,7 @@ func (d *Deps) groups(ctx context.Context, c *operation.Call, parts ...report.Pa
 // show shows a team. What it has spent is for who sees it.
 func (g *groups) show(t *organization.Team, sees apikey.Sight) LiteLLMTeam {
 	f, x := g.fields(t.ID), g.of(teamScope(t.ID))
-	out := LiteLLMTeam{TeamID: g.nameOf(t.ID), TeamAlias: t.Name, OrganizationID: t.Org, MembersWithRoles: []LiteLLMTeamMember{}, Metadata: object(f.Metadata), Spend: number(0), CreatedAt: t.CreatedAt}
+	out := LiteLLMTeam{TeamID: g.nameOf(t.ID), TeamAlias: t.Name, OrganizationID: f.shows("organization_id", t.Org), MembersWithRoles: []LiteLLMTeamMember{}, Metadata: object(f.Metadata), Spend: number(0), CreatedAt: t.CreatedAt}
 	out.MaxBudget, out.BudgetDuration, out.Models = shownCeiling(&x, f.Duration)
 	switch {
 	case !sees.Of("", t.ID):

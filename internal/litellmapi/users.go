@@ -13,6 +13,7 @@ import (
 	"weir/internal/budget"
 	"weir/internal/fault"
 	"weir/internal/foreign"
+	"weir/internal/money"
 	"weir/internal/operation"
 	"weir/internal/organization"
 	"weir/internal/report"
@@ -89,7 +90,7 @@ type LiteLLMUser struct {
 	TPMLimit       operation.Null `json:"tpm_limit"`
 	RPMLimit       operation.Null `json:"rpm_limit"`
 	Metadata       operation.Raw  `json:"metadata" schema:"AnyObject"`
-	OrganizationID *string        `json:"organization_id"`
+	OrganizationID *string        `json:"organization_id"` // null where the client that made it did not name it
 	Status         string         `json:"status" enum:"active,invited"`
 	CreatedAt      *time.Time     `json:"created_at"`
 }
@@ -249,6 +250,7 @@ func (d *Deps) newUser(ctx context.Context, c *operation.Call, x *LiteLLMUserInp
 	if err := f.setMetadata(x.Metadata); err != nil {
 		return out, err
 	}
+	f.name(map[string]string{"organization_id": value(x.OrganizationID) + strings.Join(value(x.Organizations), "")})
 	team, err := x.team(&r)
 	if err != nil {
 		return out, err
@@ -495,7 +497,7 @@ func (d *Deps) deleteUsers(ctx context.Context, c *operation.Call, x *LiteLLMUse
 // user shows a user of an organization; false where there is no such one. What they have spent is for who sees it.
 func (g *groups) user(id string, sees apikey.Sight) (out LiteLLMUser, ok bool) {
 	f, x := g.fields(id), g.of(userScope(id))
-	out = LiteLLMUser{UserID: g.nameOf(id), UserRole: "internal_user", Teams: []string{}, Metadata: object(f.Metadata), Spend: number(0), OrganizationID: &g.account, Status: "active", UserAlias: accountapi.OrNull(f.Alias)}
+	out = LiteLLMUser{UserID: g.nameOf(id), UserRole: "internal_user", Teams: []string{}, Metadata: object(f.Metadata), Spend: number(0), OrganizationID: f.shows("organization_id", g.account), Status: "active", UserAlias: accountapi.OrNull(f.Alias)}
 	out.MaxBudget, out.BudgetDuration, out.Models = shownCeiling(&x, f.Duration)
 	team := g.teamOf(id)
 	switch m, s, i := g.member(id), g.service(id), g.invitation(id); {
@@ -550,7 +552,11 @@ func (d *Deps) self(ctx context.Context, c *operation.Call) (out LiteLLMUser, er
 	x := g.of(budget.Scope{Kind: budget.Organization})
 	out = LiteLLMUser{UserID: c.User, UserEmail: accountapi.OrNull(p.Email), UserAlias: accountapi.OrNull(p.Name), UserRole: "internal_user", Teams: []string{}, Metadata: operation.Raw("{}"), Status: "active"}
 	out.MaxBudget, out.BudgetDuration, out.Models = shownCeiling(&x, "")
-	if out.Spend = number(g.totals[report.Member][""]); x.spent != nil {
+	var all money.Nano
+	for _, n := range g.totals[report.Member] {
+		all += n
+	}
+	if out.Spend = number(all); x.spent != nil {
 		out.Spend = number(*x.spent)
 	}
 	return out, err

@@ -22,7 +22,7 @@ type Engine struct {
 // Run runs every suite.
 func Run(t *testing.T, e Engine) {
 	for name, suite := range map[string]func(*testing.T, Open){
-		"Accounts": Accounts, "Agents": Agents, "Alerts": Alerts, "Batches": Batches, "Budgets": Budgets, "Catalog": Catalog, "Chats": Chats, "Everybody": Everybody, "Hours": Hours, "Idempotency": Idempotency, "Invoices": Invoices, "Ledger": RunLedger,
+		"Accounts": Accounts, "Agents": Agents, "Alerts": Alerts, "Batches": Batches, "Budgets": Budgets, "Catalog": Catalog, "Chats": Chats, "Everybody": Everybody, "Foreign": Foreign, "Hours": Hours, "Idempotency": Idempotency, "Invoices": Invoices, "Ledger": RunLedger,
 		"Notify": Notify, "Organizations": Organizations, "OwnKeys": OwnKeys, "Payments": Payments, "People": People, "Presets": Presets, "Reconciliations": Reconciliations, "Reports": Reports, "Responses": Responses, "Sales": Sales, "Sweeps": Sweeps, "TagBounds": TagBounds, "Tags": Tags,
 		"Uses": Uses, "Videos": Videos, "Views": Views, "Vouchers": Vouchers, "Webhooks": Webhooks,
 		"Appenders":            func(t *testing.T, _ Open) { Appenders(t, e.Nodes(t, 3)) },
