@@ -10,6 +10,7 @@ import (
 	"io"
 	"math/big"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -18,24 +19,26 @@ import (
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
 	"weir/internal/audit"
+	"weir/internal/budget"
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/gatewayimport"
+	"weir/internal/organization"
 	"weir/internal/preset"
 )
 
 type importCmd struct {
 	Openrouter importOpenRouterCmd `cmd:"" help:"Read what OpenRouter's API answers to GET /keys and GET /presets/{slug}."`
-	Litellm    importLiteLLMCmd    `cmd:"" help:"Read LiteLLM's config.yaml, and what its API answers to GET /key/list?return_full_object=true and GET /model/info."`
+	Litellm    importLiteLLMCmd    `cmd:"" help:"Read LiteLLM's config.yaml, and what its API answers to GET /key/list?return_full_object=true, /team/list, /user/list, /tag/list and /model/info."`
 }
 
 // importing has what both gateways' commands have.
 type importing struct {
 	location
 	Files []string `arg:"" help:"The exported files."`
-	User  string   `help:"Name or id of the user whom keys and presets are made for." required:"" placeholder:"USER"`
-	Keys  string   `name:"keys-to" help:"New file for the secrets of the keys that are made, one name and key a line. It must not exist." placeholder:"FILE"`
+	User  string   `help:"Name or id of the account that keys and presets are made for. Teams, users and budgets of tags need an organization: org_..." required:"" placeholder:"USER"`
+	Keys  string   `name:"keys-to" help:"New file for the secrets of the keys that are made, one name and key a line, and for the links of invitations. It must not exist." placeholder:"FILE"`
 	Dry   bool     `name:"dry-run" help:"Only say what would be made."`
 	Actor string   `help:"Your name, for the audit log." placeholder:"NAME"`
 }
@@ -77,17 +80,21 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 	if err != nil {
 		return err
 	}
-	plan, built, err := planOf(ctx, e, &cfg, source, files, credentials)
+	isOrg := strings.HasPrefix(u.ID, organization.Prefix)
+	plan, built, err := planOf(ctx, e, &cfg, source, files, credentials, isOrg)
 	if err != nil {
 		return err
 	}
 	if len(plan.Credentials) > 0 { // first, since models are served where their providers have credentials
 		c.credentials(ctx, e, built, plan, by)
-		if plan, built, err = planOf(ctx, e, &cfg, source, files, false); err != nil {
+		if plan, built, err = planOf(ctx, e, &cfg, source, files, false, isOrg); err != nil {
 			return err
 		}
 	}
 	a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store.Pages, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+	if isOrg {
+		a.Org = &gatewayimport.Org{ID: u.ID, Members: organization.NewManager(o.Store.Organizations, o.Keys, nil, nil, time.Now), Budgets: budget.NewManager(o.Store.Accounts, time.Now), Names: o.Store.Accounts, Now: time.Now()}
+	}
 	since := "of the configuration"
 	if !built.Rate.From.IsZero() {
 		since = "since " + built.Rate.From.Format(time.DateOnly)
@@ -101,7 +108,7 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 }
 
 // planOf reads the files against the catalog as it is now.
-func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source string, files []gatewayimport.File, credentials bool) (*gatewayimport.Plan, *edit.Built, error) {
+func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source string, files []gatewayimport.File, credentials, isOrg bool) (*gatewayimport.Plan, *edit.Built, error) {
 	built, err := e.Built(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -110,7 +117,7 @@ func planOf(ctx context.Context, e *edit.Editor, cfg *config.Config, source stri
 	if !ok {
 		return nil, nil, fmt.Errorf("the rate %q is no number", built.Rate.RubPerUSD)
 	}
-	plan, err := gatewayimport.Read(source, files, gatewayimport.World{Model: gatewayimport.Models(built.Snapshot), Rate: rubles, Rates: cfg.Keys.RateLimits, Credentials: credentials, Now: time.Now()})
+	plan, err := gatewayimport.Read(source, files, gatewayimport.World{Model: gatewayimport.Models(built.Snapshot), Rate: rubles, Rates: cfg.Keys.RateLimits, Credentials: credentials, Organization: isOrg, Now: time.Now()})
 	return plan, built, err
 }
 
@@ -139,21 +146,22 @@ func (c *importing) apply(ctx context.Context, plan *gatewayimport.Plan, a *gate
 		return err
 	}
 	keys, presets := preview.Count(gatewayimport.New)
-	if c.Dry || keys+presets == 0 {
+	groups := preview.Made(gatewayimport.New)
+	if c.Dry || keys+presets+groups == 0 {
 		if err := printItems(preview); err != nil {
 			return err
 		}
 		if c.Dry {
-			fmt.Printf("\n%d keys and %d presets would be made for %s. Nothing was changed.\n", keys, presets, u.Name)
+			fmt.Printf("\n%s%d keys and %d presets would be made for %s. Nothing was changed.\n", groupsText(groups), keys, presets, u.Name)
 		} else {
 			fmt.Println("\nThere is nothing to make. Nothing was changed.")
 		}
 		return nil
 	}
 	var out *os.File
-	if keys > 0 {
+	if keys > 0 || invites(preview) {
 		if c.Keys == "" {
-			return errors.New("give --keys-to FILE: each new key has a new secret, which is written there and shown nowhere else")
+			return errors.New("give --keys-to FILE: each new key has a new secret, and each invitation a link, which is written there and shown nowhere else")
 		}
 		if out, err = os.OpenFile(c.Keys, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600); err != nil {
 			return err
@@ -173,17 +181,35 @@ func (c *importing) apply(ctx context.Context, plan *gatewayimport.Plan, a *gate
 		return err
 	}
 	keys, presets = result.Count(gatewayimport.Made)
-	fmt.Printf("\nMade %d keys and %d presets for %s.", keys, presets, u.Name)
-	if keys > 0 {
+	fmt.Printf("\nMade %s%d keys and %d presets for %s.", groupsText(result.Made(gatewayimport.Made)), keys, presets, u.Name)
+	if out != nil {
 		fmt.Printf(" The secrets are in %s; they cannot be shown again.", c.Keys)
 	}
 	fmt.Println()
 	return nil
 }
 
-// writeSecrets writes a line for each key that was made: its name, a tab, its text.
+// groupsText counts teams, users and tags, where there are any.
+func groupsText(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d teams, users and tags, ", n)
+}
+
+// invites reports whether somebody would be invited.
+func invites(r *gatewayimport.Result) bool {
+	return slices.ContainsFunc(r.Groups, func(i gatewayimport.Item) bool { return i.Outcome == gatewayimport.New && i.Group.Email != "" })
+}
+
+// writeSecrets writes a line for each key that was made: its name, a tab, its text; and for each invitation: the address, a tab, the path of its link.
 func writeSecrets(out *os.File, r *gatewayimport.Result) error {
 	w := bufio.NewWriter(out)
+	for i := range r.Groups {
+		if g := &r.Groups[i]; g.Secret != "" {
+			fmt.Fprintf(w, "%s\t%s\n", g.Group.Name, g.Secret)
+		}
+	}
 	for i := range r.Keys {
 		if k := &r.Keys[i]; k.Secret != "" {
 			fmt.Fprintf(w, "%s\t%s\n", k.Key.Name, k.Secret)
@@ -196,6 +222,18 @@ func writeSecrets(out *os.File, r *gatewayimport.Result) error {
 }
 
 func printItems(r *gatewayimport.Result) error {
+	if len(r.Groups) > 0 {
+		err := table("KIND\tNAME\tBUDGET\tMODELS\tOUTCOME", func(w *tabwriter.Writer) {
+			for i := range r.Groups {
+				g := r.Groups[i].Group
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", g.Kind, cmp.Or(g.Name, "-"), limitText(g.Limit), cmp.Or(strings.Join(g.Models, " "), "all"), groupText(&r.Groups[i]))
+			}
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println()
+	}
 	if len(r.Keys) > 0 {
 		err := table("KEY\tLIMIT\tMODELS\tEXPIRES\tOUTCOME", func(w *tabwriter.Writer) {
 			for i := range r.Keys {
@@ -223,6 +261,18 @@ func printItems(r *gatewayimport.Result) error {
 	})
 }
 
+// groupText is the outcome of a team, user or tag, with what of it is not carried.
+func groupText(i *gatewayimport.Item) string {
+	s, g := outcomeText(i, i.Group.Dropped), i.Group
+	if len(g.Others) > 0 {
+		s += " (in one team here, not also in " + strings.Join(g.Others, ", ") + ")"
+	}
+	if g.Email != "" && (g.Limit != nil || len(g.Models) > 0) && i.Reason == "" && i.Outcome != gatewayimport.Exists {
+		s += " (is invited; set the budget when they have accepted)"
+	}
+	return s
+}
+
 func limitText(l *apikey.Limit) string {
 	if l == nil {
 		return "none"
@@ -242,14 +292,16 @@ func outcomeText(i *gatewayimport.Item, dropped []string) string {
 }
 
 var reasons = map[gatewayimport.Reason]string{
-	gatewayimport.Expired:    "it has expired",
-	gatewayimport.NoName:     "it has no name, or one that another has",
-	gatewayimport.NotActive:  "it is not active there",
-	gatewayimport.NoContent:  "a list does not have what it says; export it with GET /presets/{slug}",
-	gatewayimport.NoModel:    "none of its models is served here",
-	gatewayimport.Management: "it administers their gateway",
-	gatewayimport.WrongLimit: "its limit, allowance or expiry cannot be read",
-	gatewayimport.NoRoom:     "the account has as many as it may have",
+	gatewayimport.Expired:        "it has expired",
+	gatewayimport.NoName:         "it has no name, or one that another has",
+	gatewayimport.NotActive:      "it is not active there",
+	gatewayimport.NoContent:      "a list does not have what it says; export it with GET /presets/{slug}",
+	gatewayimport.NoModel:        "none of its models is served here",
+	gatewayimport.Management:     "it administers their gateway",
+	gatewayimport.WrongLimit:     "its limit, allowance or expiry cannot be read",
+	gatewayimport.NoOrganization: "teams, users and tags with budgets are an organization's: --user org_...",
+	gatewayimport.NoTag:          "its name cannot be a tag here",
+	gatewayimport.NoRoom:         "the account has as many as it may have",
 }
 
 func printLost(plan *gatewayimport.Plan) {

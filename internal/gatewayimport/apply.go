@@ -33,6 +33,8 @@ type Account struct {
 	Check func(content []byte) (string, error)
 	Actor audit.Actor
 	Now   time.Time
+
+	Org *Org // nil: it is a person's own, which has no teams, users and budgets of tags
 }
 
 // Outcome is what happened to a key or preset of a plan.
@@ -50,15 +52,26 @@ const (
 type Item struct {
 	Key     *Key    // nil for a preset
 	Preset  *Preset // nil for a key
+	Group   *Group  // of a team, a user or a tag
 	Outcome Outcome
 	Reason  Reason // of a refused one
 	Why     string // the sentence of one that is refused as invalid
-	Secret  string // of a key that was made: shown this once
+	Secret  string // of a key that was made, or the link of an invitation: shown this once
 }
 
 // Result is what became of a plan.
 type Result struct {
-	Keys, Presets []Item
+	Groups, Keys, Presets []Item
+}
+
+// Made counts the teams, users and tags with an outcome.
+func (r *Result) Made(o Outcome) (n int) {
+	for i := range r.Groups {
+		if r.Groups[i].Outcome == o {
+			n++
+		}
+	}
+	return n
 }
 
 // Count counts the keys and presets with an outcome.
@@ -92,6 +105,9 @@ func (p *Plan) Apply(ctx context.Context, a *Account, dry bool) (*Result, error)
 		names[keys[i].Name] = true
 	}
 	r := &Result{}
+	if r.Groups, err = a.groups(ctx, p.Groups, dry); err != nil {
+		return nil, err
+	}
 	room := a.Keys.MaxPerUser() - len(keys)
 	for i := range p.Keys {
 		item := a.key(ctx, &p.Keys[i], names, &room, dry)
@@ -124,6 +140,10 @@ func (a *Account) key(ctx context.Context, k *Key, names map[string]bool, room *
 		*room--
 		names[k.Name] = true
 		if dry {
+			return item
+		}
+		if n.Member, err = a.Org.worksFor(ctx, k, a.Actor); err != nil {
+			item.refuse(Invalid, err)
 			return item
 		}
 		if _, item.Secret, err = a.Keys.Create(ctx, n, a.Actor); err != nil {

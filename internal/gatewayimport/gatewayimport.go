@@ -46,6 +46,8 @@ type World struct {
 	Rate *big.Rat
 	// Rates are the operator's: a key has none above them.
 	Rates apikey.Rates
+	// Organization says that they are for one, which has teams.
+	Organization bool
 	// Credentials has the secrets of providers noted, for an operator who asked for it.
 	Credentials bool
 	Now         time.Time
@@ -53,6 +55,7 @@ type World struct {
 
 // Plan is what files of another gateway become here.
 type Plan struct {
+	Groups  []Group // teams, users and tags
 	Keys    []Key
 	Presets []Preset
 	Lost    []Loss
@@ -63,6 +66,8 @@ type Plan struct {
 // Key is a key to be made.
 type Key struct {
 	Name      string
+	Team      string        // id there; "" none
+	User      string        // id there; "" none
 	Limit     *apikey.Limit // nil: none
 	Rates     *apikey.Rates // nil: the operator's
 	Models    []string      // patterns of slugs; none: all

@@ -12,14 +12,14 @@ import (
 )
 
 // liteLLM reads LiteLLM's config.yaml, and what its API answers: GET /key/list?return_full_object=true, GET /key/info, GET /user/info and
-// GET /model/info. Configurations are read first, whichever place they have: keys name their models.
+// GET /model/info, GET /team/list, GET /user/list and GET /tag/list. Configurations are read first, whichever place they have: keys name their models.
 func (r *reader) liteLLM(documents []document) error {
 	c := config{groups: map[string]*group{}}
 	for i := range documents {
 		d := &documents[i]
 		keys := rawjson.Find(d.body, "keys") != nil || rawjson.KindOf(rawjson.Find(d.body, "info")) == rawjson.Object
-		if rawjson.KindOf(d.body) != rawjson.Object || !keys && !isConfig(d.body) {
-			return fault.Newf(fault.Invalid, "gatewayimport.liteLLM", "%s is not what LiteLLM exports: config.yaml has model_list, GET /key/list?return_full_object=true has keys, GET /key/info has info, GET /model/info has data.", d.name)
+		if kind, _ := groupsOf(d.body); kind == "" && (rawjson.KindOf(d.body) != rawjson.Object || !keys && !isConfig(d.body)) {
+			return fault.Newf(fault.Invalid, "gatewayimport.liteLLM", "%s is not what LiteLLM exports: config.yaml has model_list, GET /key/list?return_full_object=true has keys, GET /key/info has info, GET /model/info has data, GET /team/list, /user/list and /tag/list have teams, users and tags.", d.name)
 		}
 		if isConfig(d.body) {
 			if err := r.readConfig(d, &c); err != nil {
@@ -31,6 +31,9 @@ func (r *reader) liteLLM(documents []document) error {
 		return err
 	}
 	for i := range documents {
+		if err := r.liteLLMGroups(&documents[i], &c); err != nil {
+			return err
+		}
 		if err := r.liteLLMKeys(&documents[i], &c); err != nil {
 			return err
 		}
@@ -72,7 +75,7 @@ func (r *reader) liteLLMKey(d *document, o []byte, c *config) error {
 	if plain(name, maxName) == "" {
 		name = text(o, "key_name")
 	}
-	k := Key{Name: r.named(name), Disabled: string(rawjson.Find(o, "blocked")) == "true"}
+	k := Key{Name: r.named(name), Team: text(o, "team_id"), User: text(o, "user_id"), Disabled: string(rawjson.Find(o, "blocked")) == "true"}
 	if kind := text(o, "key_type"); kind != "" && kind != "default" && kind != "llm_api" {
 		k.Refused = Management
 	}
@@ -160,6 +163,12 @@ func (r *reader) allowed(k *Key, models []string, c *config) {
 	}
 	for _, name := range models {
 		switch name {
+		case "all-team-models":
+			if k.Team == "" || !r.world.Organization {
+				break
+			}
+			k.Models, k.Dropped = nil, nil // its team's budget narrows them
+			return
 		case "*", "all-proxy-models":
 			k.Models, k.Dropped = nil, nil
 			return

@@ -36,6 +36,7 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/httpserver"
 	"weir/internal/ledger"
+	"weir/internal/litellmapi"
 	"weir/internal/money"
 	"weir/internal/organization"
 	"weir/internal/record"
@@ -262,7 +263,8 @@ func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), par
 		}
 		events := accountapi.NewEvents(accountapi.EventsDeps{Books: deps.Ledger, Reports: accounts.Reports, Keys: n.keys}, followed)
 		accounts.Events, deps.Events = events, events
-		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Of: accounts, Accounts: n.users, Corrections: corrections}))
+		deps.Operations = slices.Concat(accountapi.Operations(accounts), catalogapi.New(pages).Operations(), adminapi.Operations(adminapi.Deps{Of: accounts, Accounts: n.users, Corrections: corrections}),
+			litellmapi.Operations(litellmapi.Deps{Of: accounts, Names: store.Accounts}))
 	}
 	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
