@@ -124,6 +124,8 @@ func nest(source, path string) string {
 		return `{"data":[{"hash":"1",` + object + `}]}`
 	case parts[0] == "keys":
 		return `{"keys":[{` + object + `}]}`
+	case parts[0] == "teams" || parts[0] == "users" || parts[0] == "tags":
+		return `{"` + parts[0] + `":[{` + object + `}]}`
 	case parts[0] == "presets":
 		if len(parts) == 2 && name != "designated_version" {
 			object += `,"designated_version":{}`

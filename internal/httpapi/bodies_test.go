@@ -113,7 +113,7 @@ func TestUsersShareOfBodies(t *testing.T) {
 		if strings.HasSuffix(r.Pattern, "transcriptions") || strings.HasSuffix(r.Pattern, "translations") || strings.HasSuffix(r.Pattern, "variations") {
 			contentType = "multipart/form-data; boundary=x"
 		}
-		if strings.HasPrefix(r.Pattern, "/api/") || strings.HasPrefix(r.Pattern, "/v1/keys") && !strings.HasPrefix(r.Pattern, "/v1/keys/child") {
+		if strings.HasPrefix(r.Pattern, "/api/") || r.LiteLLM() || strings.HasPrefix(r.Pattern, "/v1/keys") && !strings.HasPrefix(r.Pattern, "/v1/keys/child") {
 			key = n.first.ManagementKey
 		}
 		headers := []string{"Content-Type", contentType, "Authorization", "Bearer " + key}

@@ -9,6 +9,9 @@ import (
 // ReadsBody reports whether requests of the route have bodies.
 func (r *Route) ReadsBody() bool { return r.body != nil }
 
+// LiteLLM reports whether the route is one of LiteLLM's, which take no session.
+func (r *Route) LiteLLM() bool { return r.envelope == liteLLMEnvelope }
+
 // OfPages reports whether a route is for pages of the interface only: of visitors, or of people who are signed in.
 func (r *Route) OfPages() (visitors, people bool) {
 	return r.access == visiting, r.access == signedIn
