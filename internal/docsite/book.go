@@ -128,19 +128,15 @@ func (b *book) embedded(files fs.FS) error {
 	if err != nil {
 		return fmt.Errorf("docsite: %w", err)
 	}
-	for _, name := range append(pictures, "docs/weir.svg") {
+	for _, name := range pictures {
 		content, err := fs.ReadFile(files, name)
 		if err != nil {
 			return fmt.Errorf("docsite: %w", err)
 		}
-		kind := "image/svg+xml"
-		if path.Ext(name) == ".png" {
-			kind = "image/png"
-			if b.sizes["/"+name], _, err = image.DecodeConfig(bytes.NewReader(content)); err != nil {
-				return fmt.Errorf("docsite: %s: %w", name, err)
-			}
+		if b.sizes["/"+name], _, err = image.DecodeConfig(bytes.NewReader(content)); err != nil {
+			return fmt.Errorf("docsite: %s: %w", name, err)
 		}
-		b.files["/"+name] = webui.NewFile(kind, content, false)
+		b.files["/"+name] = webui.NewFile("image/png", content, false)
 		b.addresses[name] = "/" + name
 	}
 	look, err := fs.ReadFile(files, "web/src/styles.css")
