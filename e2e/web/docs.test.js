@@ -64,8 +64,12 @@ test('every page fits 360 px', async () => {
 });
 
 test('what is around the text is Russian', async () => {
-  const page = await open(b, weir, { path: '/docs/money', language: 'ru' });
+  const page = await open(b, weir, { path: '/docs/routing', language: 'ru' });
   assert.deepEqual(await englishWords(page, /^Weir$/), []);
+  await page.goto(`${weir.url}/docs/start`);
+  await page.getByRole('heading', { level: 1, name: 'Начало за пять минут' }).waitFor();
+  assert.equal(await page.locator('article').getAttribute('lang'), 'ru');
+  await accessible(page);
   await page.done();
 });
 

@@ -38,6 +38,7 @@ const (
 	settingsFile    = "settings.md" // made from the settings
 	exampleFile     = "weir.example.yaml"
 	changesFile     = "CHANGELOG.md"
+	indexFile       = "docs/README.md" // for readers of the repository; the first page is its like
 )
 
 // makeBook renders everything.
@@ -54,15 +55,32 @@ func makeBook(s Sources) (*book, error) {
 		return nil, err
 	}
 	b.addresses[exampleFile], b.addresses["internal/httpapi/openapi.yaml"] = "/"+exampleFile, "/openapi.yaml"
+	b.addresses[indexFile] = Root
 	for _, p := range b.order {
-		if err := p.render(b.resolver(p.origin), func(file string) (int, int) { c := b.sizes[file]; return c.Width, c.Height }); err != nil {
+		if err := b.translate(s.Files, p); err != nil {
 			return nil, err
 		}
 	}
-	first := &page{group: ""}
-	b.pages[""] = first
+	for _, p := range b.order { // pages lead to one another, so all addresses are known now
+		if err := b.render(p); err != nil {
+			return nil, err
+		}
+	}
+	b.pages[""] = &page{lang: "en"}
 	b.lists()
 	return b, nil
+}
+
+// render makes the HTML of a page. The headings of its translation get the fragments of its own, so that links hold for both.
+func (b *book) render(p *page) error {
+	if err := p.render(b.resolver(p.origin), func(file string) (int, int) { c := b.sizes[file]; return c.Width, c.Height }); err != nil {
+		return err
+	}
+	if p.russian == nil {
+		return nil
+	}
+	p.russian.ids = p.ids
+	return b.render(p.russian)
 }
 
 // enter adds the page of an entry, or the pages that are made for it.
@@ -95,7 +113,7 @@ func (b *book) enter(s Sources, group string, e entry) error {
 	if err != nil {
 		return fmt.Errorf("docsite: %w", err)
 	}
-	p := &page{file: strings.TrimPrefix(e.file, "docs/"), origin: e.file, source: string(text), about: e.about, group: group}
+	p := &page{also: e.also, file: strings.TrimPrefix(e.file, "docs/"), origin: e.file, source: string(text), about: e.about, group: group}
 	p.name = strings.TrimSuffix(strings.TrimSuffix(p.file, ".md"), "/README")
 	if e.file == changesFile {
 		p.name, p.file = "changes", "changes.md"
@@ -108,6 +126,7 @@ func (b *book) enter(s Sources, group string, e entry) error {
 }
 
 func (b *book) add(p *page) {
+	p.lang = "en"
 	b.pages[p.name] = p
 	b.order = append(b.order, p)
 	b.texts[p.twin()] = p.source

@@ -27,7 +27,9 @@ type view struct {
 	Root, Search, To    string // To is where signing in leads back
 	Title, About, Twin  string
 	Indexed             bool // by search engines
-	Groups              []linkedGroup
+	Shelves             []shelf
+	TextLang            string // of the page's text
+	Older               string // address of the English text, which is newer than the translation
 	Group               string // of the page, "" for those that are in no group
 	Heading, Text       template.HTML
 	Contents            []heading
@@ -35,6 +37,12 @@ type view struct {
 	Query, ReadAs       string // ReadAs: the query on another keyboard
 	Asked               bool
 	Found               []found
+}
+
+// shelf is a part of the documentation with its groups.
+type shelf struct {
+	Name   string
+	Groups []linkedGroup
 }
 
 // linkedGroup is a group in the list of pages.
@@ -46,15 +54,15 @@ type linkedGroup struct {
 
 // pageLink leads to a page.
 type pageLink struct {
-	To, Title, About string
-	Current          bool
-	Within           []pageLink // the pages that this one lists, where the reader is at one of them
+	To, Title, About, Lang string
+	Current                bool
+	Within                 []pageLink // the pages that this one lists, where the reader is at one of them
 }
 
 // found is a result of a search.
 type found struct {
-	To, Title string
-	Excerpt   []passage
+	To, Title, Lang string
+	Excerpt         []passage
 }
 
 // passage is a piece of a text and the word of the query after it.
@@ -84,28 +92,44 @@ func newView(b *book, s *Sources, v variant, now *page) *view {
 	if now != nil {
 		look.To, look.Indexed, look.Group = now.path(), true, now.group
 	}
-	for _, g := range groups {
-		in := now != nil && now.group == g.name
-		pages := linkedGroup{Name: g.name, Open: in || g.name != "develop" && g.name != "decisions"}
-		for _, p := range b.order {
-			if p.group != g.name || p.parent != "" {
-				continue
-			}
-			l := linkTo(p, now)
-			if in && (now.name == p.name || now.parent == p.name) {
-				for _, c := range b.children[p.name] {
-					l.Within = append(l.Within, linkTo(c, now))
-				}
-			}
-			pages.Pages = append(pages.Pages, l)
-		}
-		look.Groups = append(look.Groups, pages)
+	for _, name := range shelves {
+		look.Shelves = append(look.Shelves, shelf{name, look.linked(name, now)})
 	}
 	return look
 }
 
-func linkTo(p, now *page) pageLink {
-	return pageLink{To: p.path(), Title: p.title, About: p.about, Current: p == now}
+// linked lists the groups of a shelf. Those of the shelf that is read are open; without a page, those for users.
+func (v *view) linked(name string, now *page) (all []linkedGroup) {
+	open := name == shelves[0]
+	if now != nil && now.group != "" {
+		open = slices.ContainsFunc(groups, func(g group) bool { return g.shelf == name && g.name == now.group })
+	}
+	for _, g := range groups {
+		if g.shelf != name {
+			continue
+		}
+		in := now != nil && now.group == g.name
+		pages := linkedGroup{Name: g.name, Open: in || open && g.name != "decisions"}
+		for _, p := range v.order {
+			if p.group != g.name || p.parent != "" {
+				continue
+			}
+			l := v.linkTo(p, now)
+			if in && (now.name == p.name || now.parent == p.name) {
+				for _, c := range v.children[p.name] {
+					l.Within = append(l.Within, v.linkTo(c, now))
+				}
+			}
+			pages.Pages = append(pages.Pages, l)
+		}
+		all = append(all, pages)
+	}
+	return all
+}
+
+func (v *view) linkTo(p, now *page) pageLink {
+	text := p.in(v.Lang)
+	return pageLink{To: p.path(), Title: text.title, About: text.about, Lang: text.lang, Current: p == now}
 }
 
 // write executes a template. All of them are executed by tests: one that fails is a mistake in it.
@@ -123,21 +147,25 @@ func (v *view) render(p *page) []byte {
 		v.Title, v.About = v.Words["title"], v.Words["lead"]
 		return v.write("cover")
 	}
-	v.Title, v.About, v.Heading = p.title, p.about, template.HTML(p.heading)
-	v.Text = template.HTML(strings.ReplaceAll(p.html, writtenBase, html.EscapeString(v.variant.base)))
-	if p.file != "" {
-		v.Twin = p.twin()
+	text := p.in(v.Lang)
+	v.Title, v.About, v.Heading, v.TextLang = text.title, text.about, template.HTML(text.heading), text.lang
+	v.Text = template.HTML(strings.ReplaceAll(text.html, writtenBase, html.EscapeString(v.variant.base)))
+	if text.file != "" {
+		v.Twin = text.twin()
 	}
-	if len(p.contents) > 1 {
-		v.Contents = p.contents
+	if text.older {
+		v.Older = p.twin()
+	}
+	if len(text.contents) > 1 {
+		v.Contents = text.contents
 	}
 	i := slices.Index(v.order, p)
 	if i > 0 {
-		l := linkTo(v.order[i-1], p)
+		l := v.linkTo(v.order[i-1], p)
 		v.Before = &l
 	}
 	if i+1 < len(v.order) {
-		l := linkTo(v.order[i+1], p)
+		l := v.linkTo(v.order[i+1], p)
 		v.After = &l
 	}
 	return v.write("page")
@@ -146,16 +174,16 @@ func (v *view) render(p *page) []byte {
 // results writes the page of a search.
 func (v *view) results(query string) []byte {
 	words := split(query)
-	results := v.find(words)
+	results := v.find(words, v.Lang)
 	if typed := asTyped(query); len(words) > 0 && len(results) == 0 && typed != "" {
-		if other := v.find(split(typed)); len(other) > 0 {
+		if other := v.find(split(typed), v.Lang); len(other) > 0 {
 			words, results, v.ReadAs = split(typed), other, typed
 		}
 	}
 	v.Title, v.Query, v.Asked = v.Words["search"], query, len(words) > 0
 	for _, r := range results {
 		text := excerpt(strings.ReplaceAll(r.in.text, writtenBase, v.variant.base), words)
-		f := found{To: r.page.path(), Title: r.page.title, Excerpt: marked(text, words)}
+		f := found{To: r.page.path(), Title: r.page.title, Lang: r.page.lang, Excerpt: marked(text, words)}
 		if r.in.id != "" {
 			f.To += "#" + r.in.id
 			f.Title += " › " + r.in.title

@@ -33,6 +33,11 @@ type page struct {
 	html     string // without the title
 	contents []heading
 	sections []section
+	also     string   // other words by which it is looked for
+	ids      []string // fragments of all headings; of a translation, those of the English page
+	lang     string   // "en" or "ru"
+	russian  *page    // nil without a translation
+	older    bool     // a translation: the English text has changed since
 }
 
 func (p *page) path() string {
@@ -69,6 +74,11 @@ func (p *page) render(resolve func(to string) string, image func(file string) (w
 	first, ok := doc.FirstChild().(*ast.Heading)
 	if !ok || first.Level != 1 {
 		return fmt.Errorf("docsite: %s does not begin with a title", p.origin)
+	}
+	if p.ids == nil {
+		p.ids = fragments(doc)
+	} else {
+		take(doc, p.ids)
 	}
 	p.title = plain(first, source)
 	var b bytes.Buffer

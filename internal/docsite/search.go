@@ -23,35 +23,66 @@ type result struct {
 	score int
 }
 
-// find returns the sections that have all words, best first, a few of each page.
-func (b *book) find(words []string) []result {
+// find returns the sections that have all words, best first, a few of each page: in a language, and in English where that one has none.
+func (b *book) find(words []string, lang string) []result {
 	if len(words) == 0 {
 		return nil
 	}
 	var all []result
 	for _, p := range b.order {
-		title, of := strings.ToLower(p.title+" "+p.name), []result(nil)
-		for i := range p.sections {
-			s := &p.sections[i]
-			if score := rate(title, s, i == 0, words); score > 0 {
-				if p.group == "reference" && p.parent == "" && strings.ContainsFunc(words[0], func(r rune) bool { return strings.ContainsRune("_./", r) }) {
-					score += 15 // a name of the API or of a setting is looked up
-				}
-				of = append(of, result{p, s, score})
-			}
+		of := p.in(lang).find(words)
+		if len(of) == 0 && p.russian != nil {
+			of = p.find(words)
 		}
-		slices.SortStableFunc(of, func(a, b result) int { return cmp.Compare(b.score, a.score) })
-		all = append(all, of[:min(len(of), maxOfPage)]...)
+		all = append(all, of...)
 	}
 	slices.SortStableFunc(all, func(a, b result) int { return cmp.Compare(b.score, a.score) })
 	return all[:min(len(all), maxResults)]
+}
+
+// find returns the sections of a page that have all words, best first.
+func (p *page) find(words []string) []result {
+	title, of := strings.ToLower(p.title+" "+p.name+" "+p.also), []result(nil)
+	for i := range p.sections {
+		if score := rate(title, &p.sections[i], i == 0, words); score > 0 {
+			if p.lookedUp() && strings.ContainsFunc(words[0], func(r rune) bool { return strings.ContainsRune("_./", r) }) {
+				score += 15 // a name of the API or of a setting
+			}
+			of = append(of, result{p, &p.sections[i], max(score*p.weight()/wholeWeight, 1)})
+		}
+	}
+	slices.SortStableFunc(of, func(a, b result) int { return cmp.Compare(b.score, a.score) })
+	return of[:min(len(of), maxOfPage)]
+}
+
+// lookedUp reports whether a page is a list of names.
+func (p *page) lookedUp() bool {
+	return p.parent == "" && (p.group == "reference" || slices.Contains([]string{"settings", "metrics", "commands"}, p.name))
+}
+
+const wholeWeight = 12
+
+// weight is how much a fit counts, of wholeWeight: a reader who asks how something is done wants the page that says so, and not why it was
+// built so or when.
+func (p *page) weight() int {
+	switch {
+	case p.name == "changes":
+		return 2
+	case p.group == "decisions":
+		return 4
+	case p.group == "code":
+		return 6
+	case p.parent == referenceName:
+		return 9
+	}
+	return wholeWeight
 }
 
 // rate says how well a section fits; 0 if a word is missing. The title of the page counts for its beginning only, so that a page is found by
 // its name, and its sections by theirs.
 func rate(title string, s *section, first bool, words []string) (score int) {
 	heading, _, _ := strings.Cut(s.folded, "\n")
-	named := true
+	named, titled := true, first
 	for _, w := range words {
 		inTitle, inHeading := begins(title, w) >= 0, begins(heading, w) >= 0
 		n := 0
@@ -78,9 +109,9 @@ func rate(title string, s *section, first bool, words []string) (score int) {
 				score += 30
 			}
 		}
-		named = named && inHeading
+		named, titled = named && inHeading, titled && inTitle
 	}
-	if named {
+	if named || titled {
 		score += 20
 	}
 	return score

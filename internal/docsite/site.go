@@ -81,7 +81,8 @@ func (s *Site) Open(r *http.Request, base string) (h http.Handler, cheap bool) {
 	}
 	if page := b.pages[strings.TrimPrefix(p[len(Root):], "/")]; page != nil && (p == Root || p[len(p)-1] != '/') {
 		if page.file != "" && prefersMarkdown(r) {
-			return s.text(page.twin(), b.texts[page.twin()], base)
+			twin := page.in(webui.Language(r)).twin()
+			return s.text(twin, b.texts[twin], base)
 		}
 		return &answer{site: s, book: b, page: page, base: base}, false
 	}
@@ -107,6 +108,9 @@ func (b *book) moved(p string) string {
 		return Root
 	}
 	if page := b.pages[strings.TrimPrefix(clean, Root+"/")]; page != nil && clean != p {
+		return page.path()
+	}
+	if page := b.translated(p); page != nil {
 		return page.path()
 	}
 	return ""
@@ -155,7 +159,7 @@ func (s *Site) text(name, text, base string) (h http.Handler, cheap bool) {
 type varying struct{ *webui.File }
 
 func (v varying) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Add("Vary", "Accept")
+	w.Header()["Vary"] = append(w.Header()["Vary"], "Accept", "Accept-Language", "Cookie")
 	v.File.ServeHTTP(w, r)
 }
 

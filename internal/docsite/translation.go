@@ -1,0 +1,101 @@
+package docsite
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"regexp"
+	"strings"
+
+	"github.com/yuin/goldmark/ast"
+)
+
+// russianFolder has the Russian translations of pages, each by the name that its page has below docs/.
+const russianFolder = "ru/"
+
+// firstLine is that of a translation: of which file, the hash of the text that was translated, and what the page is for.
+var firstLine = regexp.MustCompile(`^<!-- (\S+) ([0-9a-f]{12}): (.+) -->\n`)
+
+// hashOf names a text of a page in its translations: twelve digits.
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])[:12]
+}
+
+// translate reads the Russian text of a page, if it has one.
+func (b *book) translate(files fs.FS, p *page) error {
+	below, ok := strings.CutPrefix(p.origin, "docs/")
+	if !ok {
+		return nil
+	}
+	name := "docs/" + russianFolder + below
+	text, err := fs.ReadFile(files, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("docsite: %w", err)
+	}
+	m := firstLine.FindStringSubmatch(string(text))
+	if m == nil || m[1] != p.origin {
+		return fmt.Errorf("docsite: %s does not begin with <!-- %s HASH: what it is for. -->", name, p.origin)
+	}
+	p.russian = &page{
+		lang: "ru", name: p.name, file: russianFolder + below, origin: name, source: string(text[len(m[0]):]), about: m[3], also: p.also,
+		group: p.group, parent: p.parent, older: m[2] != hashOf(p.source),
+	}
+	b.texts[p.russian.twin()] = p.russian.source
+	b.addresses[name] = p.path()
+	return nil
+}
+
+// in is the page in a language, or in English.
+func (p *page) in(lang string) *page {
+	if lang == "ru" && p.russian != nil {
+		return p.russian
+	}
+	return p
+}
+
+// take gives headings the fragments of another language's, where there are as many.
+func take(doc ast.Node, fragments []string) {
+	var all []*ast.Heading
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function never fails
+		if h, ok := n.(*ast.Heading); ok && entering {
+			all = append(all, h)
+		}
+		return ast.WalkContinue, nil
+	})
+	if len(all) != len(fragments) {
+		return
+	}
+	for i, h := range all {
+		h.SetAttributeString("id", []byte(fragments[i]))
+	}
+}
+
+// fragments are those of all headings of a page, the title's too.
+func fragments(doc ast.Node) (all []string) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if h, ok := n.(*ast.Heading); ok && entering {
+			all = append(all, attribute(h))
+		}
+		return ast.WalkContinue, nil
+	})
+	return all
+}
+
+// translated is the page of which a path names a translation, or nil: /docs/ru/start is /docs/start.
+func (b *book) translated(p string) *page {
+	name, ok := strings.CutPrefix(path.Clean(p), Root+"/"+russianFolder)
+	if !ok {
+		return nil
+	}
+	if page := b.pages[name]; page != nil && page.russian != nil {
+		return page
+	}
+	return nil
+}
