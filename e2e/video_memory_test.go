@@ -76,7 +76,7 @@ func TestVideoDownloadsUseLittleMemory(t *testing.T) {
 	}
 }
 
-// The figures of docs/performance.md: go test -run xxx -bench VideoDownloads -benchtime 1x
+// The figures of bench/README.md: go test -run xxx -bench VideoDownloads -benchtime 1x
 func BenchmarkVideoDownloads(b *testing.B) {
 	for _, keep := range []string{"provider", "folder"} {
 		b.Run(keep, func(b *testing.B) {

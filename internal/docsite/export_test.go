@@ -80,11 +80,8 @@ func Index(title func(file string) string) string {
 
 // FirstLine splits the first line of a translation: the file that it translates, the hash of that file's text, and the rest.
 func FirstLine(text string) (of, hash, rest string, ok bool) {
-	m := firstLine.FindStringSubmatch(text)
-	if m == nil {
-		return "", "", text, false
-	}
-	return m[1], m[2], text[len(m[0]):], true
+	of, hash, _, rest, ok = firstLine(text)
+	return of, hash, rest, ok
 }
 
 // Outline returns the blocks of code of a page, and the levels of its headings.

@@ -248,7 +248,7 @@ func TestPagesHaveTheTextOfTheirFiles(t *testing.T) {
 		_, article, _ := strings.Cut(page.text, "<article")
 		article, _, _ = strings.Cut(article, "</article>")
 		shown := html.UnescapeString(elements.ReplaceAllString(article, ""))
-		text := regexp.MustCompile(`\]\([^)]*\)|<[a-z]+>`).ReplaceAllString(string(source), "]")
+		text := regexp.MustCompile(`\]\([^)]*\)|<[a-z]+>|<!--.*?-->`).ReplaceAllString(string(source), "]")
 		text = regexp.MustCompile("(?m)^ *(```.*|\\|[-:| ]+\\|)$").ReplaceAllString(text, "")
 		for _, w := range word.FindAllString(text, -1) {
 			if !strings.Contains(shown, w) {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"regexp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -16,13 +15,23 @@ import (
 // russianFolder has the Russian translations of pages, each by the name that its page has below docs/.
 const russianFolder = "ru/"
 
-// firstLine is that of a translation: of which file, the hash of the text that was translated, and what the page is for.
-var firstLine = regexp.MustCompile(`^<!-- (\S+) ([0-9a-f]{12}): (.+) -->\n`)
+// firstLine splits the first line of a translation from the rest: of which file it is, the hash of the text that was translated, and what the
+// page is for.
+func firstLine(text string) (of, hash, about, rest string, ok bool) {
+	line, rest, _ := strings.Cut(text, "\n")
+	line, opened := strings.CutPrefix(line, "<!-- ")
+	line, closed := strings.CutSuffix(line, " -->")
+	names, about, said := strings.Cut(line, ": ")
+	of, hash, named := strings.Cut(names, " ")
+	return of, hash, about, rest, opened && closed && said && named && len(hash) == hashDigits && about != ""
+}
 
-// hashOf names a text of a page in its translations: twelve digits.
+const hashDigits = 12
+
+// hashOf names a text of a page in its translations.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:])[:12]
+	return hex.EncodeToString(sum[:])[:hashDigits]
 }
 
 // translate reads the Russian text of a page, if it has one.
@@ -39,13 +48,13 @@ func (b *book) translate(files fs.FS, p *page) error {
 	if err != nil {
 		return fmt.Errorf("docsite: %w", err)
 	}
-	m := firstLine.FindStringSubmatch(string(text))
-	if m == nil || m[1] != p.origin {
+	of, hash, about, rest, ok := firstLine(string(text))
+	if !ok || of != p.origin {
 		return fmt.Errorf("docsite: %s does not begin with <!-- %s HASH: what it is for. -->", name, p.origin)
 	}
 	p.russian = &page{
-		lang: "ru", name: p.name, file: russianFolder + below, origin: name, source: string(text[len(m[0]):]), about: m[3], also: p.also,
-		group: p.group, parent: p.parent, older: m[2] != hashOf(p.source),
+		lang: "ru", name: p.name, file: russianFolder + below, origin: name, source: rest, about: about, also: p.also,
+		group: p.group, parent: p.parent, older: hash != hashOf(p.source),
 	}
 	b.texts[p.russian.twin()] = p.russian.source
 	b.addresses[name] = p.path()
