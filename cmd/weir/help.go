@@ -58,6 +58,8 @@ var examples = map[string]string{
 	"invoice pdf":                      "weir invoice pdf W-2026-17 --out invoice.pdf",
 	"invoice acts":                     "weir invoice acts --month 2026-10",
 	"import openrouter":                "weir import openrouter keys.json email-writer.json --user alice --keys-to new-keys.txt",
+	"import new-api":                   "weir import new-api tokens.json channels.json --user alice --dry-run",
+	"import one-api":                   "weir import one-api tokens.json channels.json --user alice --dry-run",
 	"import litellm":                   "weir import litellm config.yaml keys.json --user alice --dry-run",
 	"ledger verify":                    "weir ledger verify --json",
 	"ledger explain":                   "weir ledger explain gen-1795414016-g1rFOwN2yLg9ey0QLIJh",

@@ -31,6 +31,8 @@ import (
 type importCmd struct {
 	Openrouter importOpenRouterCmd `cmd:"" help:"Read what OpenRouter's API answers to GET /keys and GET /presets/{slug}."`
 	Litellm    importLiteLLMCmd    `cmd:"" help:"Read LiteLLM's config.yaml, and what its API answers to GET /key/list?return_full_object=true, /team/list, /user/list, /tag/list and /model/info."`
+	NewAPI     importNewAPICmd     `cmd:"" name:"new-api" help:"Read rows of new-api's tables tokens, channels and options, as JSON."`
+	OneAPI     importOneAPICmd     `cmd:"" name:"one-api" help:"Read rows of one-api's tables tokens, channels and options, as JSON."`
 }
 
 // importing has what both gateways' commands have.

@@ -22,9 +22,11 @@ var groups = []group{
 	{"use", "start", []entry{
 		{file: "docs/start.md", about: "From nothing to a streamed answer and its exact cost, in five minutes.", also: "quick start quickstart getting started demo"},
 		{file: "docs/clients.md", about: "Connect Claude Code, Codex, Cursor, Cline, Continue, the SDKs and frameworks.", also: "sdk cursor codex base url setup set up"},
-		{file: "docs/moving.md", about: "Come from OpenRouter, LiteLLM or a provider's own API: what to change, and what stays.", also: "migrate migration import"},
+		{file: "docs/moving.md", about: "Come from OpenRouter, LiteLLM, new-api, one-api or a provider's own API: what to change, and what stays.", also: "migrate migration import"},
 		{file: "docs/migrate/openrouter.md", about: "Bring keys and presets from OpenRouter: export, import, and each field."},
 		{file: "docs/migrate/litellm.md", about: "Bring keys, models and routing from LiteLLM: export, import, and each field."},
+		{file: "docs/migrate/new-api.md", about: "Bring tokens, mapped names and providers' keys from new-api: export, import, and each column."},
+		{file: "docs/migrate/one-api.md", about: "Bring tokens, mapped names and providers' keys from one-api: export, import, and each column."},
 	}},
 	{"use", "guides", []entry{
 		{file: "docs/guides/streaming.md", about: "Show an answer while it is written: in Python, Node, Go and curl, with its cost, and what to do when it breaks off.", also: "sse stream"},

@@ -126,7 +126,7 @@ func (p *Plan) Apply(ctx context.Context, a *Account, dry bool) (*Result, error)
 
 func (a *Account) key(ctx context.Context, k *Key, names map[string]bool, room *int, dry bool) Item {
 	item := Item{Key: k, Outcome: New}
-	n := apikey.NewKey{Name: k.Name, User: a.User, Creator: a.User, Limit: k.Limit, Rates: k.Rates, Models: k.Models, ExpiresAt: k.ExpiresAt, Disabled: k.Disabled}
+	n := apikey.NewKey{Name: k.Name, User: a.User, Creator: a.User, Limit: k.Limit, Rates: k.Rates, Models: k.Models, Addresses: k.Addresses, ExpiresAt: k.ExpiresAt, Disabled: k.Disabled}
 	switch err := n.Check(a.Now); {
 	case k.Refused != "":
 		item.refuse(k.Refused, nil)

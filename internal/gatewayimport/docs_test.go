@@ -107,6 +107,9 @@ func TestFieldsAreLostAsListed(t *testing.T) {
 func nest(source, path string) string {
 	parts := strings.Split(path, ".")
 	name := parts[len(parts)-1]
+	if source == gatewayimport.OneAPI || source == gatewayimport.NewAPI {
+		return row(parts[0], name)
+	}
 	value := `"active"`
 	inner := map[string]string{"designated_version": `{"config":{"seed":1}}`, "model_list": "[]", "disabled": "true"}
 	if v, ok := inner[name]; ok {
@@ -140,4 +143,20 @@ func nest(source, path string) string {
 		return `{` + object + `}`
 	}
 	return `{"model_list":[],` + object + `}`
+}
+
+// row makes a row of a table of one-api or new-api that gives one column, beside those by which its table is known.
+func row(table, column string) string {
+	if table == "options" {
+		return `[{"key":"` + column + `","value":"500000"}]`
+	}
+	out := `"` + column + `":"active"`
+	for _, c := range map[string][]string{
+		"tokens": {`"unlimited_quota":true`}, "channels": {`"type":1`, `"models":""`}, "users": {`"username":""`}, "abilities": {`"channel_id":0`, `"model":""`},
+	}[table] {
+		if !strings.HasPrefix(c, `"`+column+`"`) {
+			out += "," + c
+		}
+	}
+	return `[{` + out + `}]`
 }

@@ -49,6 +49,8 @@ func Fields(source string) []Field {
 var byPath = map[string]func() map[string]Field{
 	OpenRouter: sync.OnceValue(func() map[string]Field { return indexed(OpenRouter) }),
 	LiteLLM:    sync.OnceValue(func() map[string]Field { return indexed(LiteLLM) }),
+	OneAPI:     sync.OnceValue(func() map[string]Field { return indexed(OneAPI) }),
+	NewAPI:     sync.OnceValue(func() map[string]Field { return indexed(NewAPI) }),
 }
 
 func fieldsOf(source string) map[string]Field { return byPath[source]() }

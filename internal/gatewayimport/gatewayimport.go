@@ -1,9 +1,10 @@
-// Package gatewayimport reads what other gateways export: keys with their limits, presets and routing of OpenRouter and LiteLLM. It says what each
-// becomes here and what is lost, and makes it for an account. It never carries a secret of theirs into a key, and shows none.
+// Package gatewayimport reads what other gateways export: keys with their limits, presets and routing of OpenRouter, LiteLLM, one-api and new-api. It
+// says what each becomes here and what is lost, and makes it for an account. It never carries a secret of theirs into a key, and shows none.
 package gatewayimport
 
 import (
 	"math/big"
+	"net/netip"
 	"time"
 
 	"weir/internal/apikey"
@@ -15,10 +16,12 @@ import (
 const (
 	OpenRouter = "openrouter"
 	LiteLLM    = "litellm"
+	OneAPI     = "one-api"
+	NewAPI     = "new-api"
 )
 
 // Sources are the names of the gateways.
-var Sources = []string{OpenRouter, LiteLLM}
+var Sources = []string{OpenRouter, LiteLLM, OneAPI, NewAPI}
 
 // Bounds of one import.
 const (
@@ -66,11 +69,12 @@ type Plan struct {
 // Key is a key to be made.
 type Key struct {
 	Name      string
-	Team      string        // id there; "" none
-	User      string        // id there; "" none
-	Limit     *apikey.Limit // nil: none
-	Rates     *apikey.Rates // nil: the operator's
-	Models    []string      // patterns of slugs; none: all
+	Team      string         // id there; "" none
+	User      string         // id there; "" none
+	Limit     *apikey.Limit  // nil: none
+	Rates     *apikey.Rates  // nil: the operator's
+	Models    []string       // patterns of slugs; none: all
+	Addresses []netip.Prefix // from which it may be used; none: all
 	ExpiresAt time.Time
 	Disabled  bool
 	Refused   Reason // why it is not made; "": it is
@@ -143,6 +147,8 @@ func Read(source string, files []File, w World) (*Plan, error) {
 		r.fields, read = fieldsOf(OpenRouter), r.openRouter
 	case LiteLLM:
 		r.fields, read = fieldsOf(LiteLLM), r.liteLLM
+	case OneAPI, NewAPI:
+		r.fields, read = fieldsOf(source), func(d []document) error { return r.oneAPI(d, source) }
 	default:
 		return nil, fault.Field(op, "source", "source must be openrouter or litellm.").Coded("import_source")
 	}

@@ -334,6 +334,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(gatewayimport.LiteLLM, []byte(`{"keys":[{"key_alias":"k","models":["cheap"],"max_budget":1.5,"budget_duration":"1mo"}]}`))
 	f.Add(gatewayimport.LiteLLM, []byte(`{"key":"1","info":{"key_alias":"k"}}`))
 	f.Add(gatewayimport.OpenRouter, []byte(`{"data":[{"hash":"1","name":"a","limit":1e3},{"slug":"x","designated_version":{"config":{"model":"gpt","provider":{"max_price":{"prompt":"1e-3"}}}}}]}`))
+	f.Add(gatewayimport.NewAPI, []byte(`{"data":{"items":[{"name":"a","remain_quota":-5,"model_limits_enabled":1,"model_limits":"gpt,x","allow_ips":"10.0.0.1\n::1","expired_time":-1}]}}`))
+	f.Add(gatewayimport.OneAPI, []byte(`{"options":[{"key":"QuotaPerUnit","value":"1e3"}],"channels":[{"type":1,"models":"a","model_mapping":"{\"a\":\"b\",\"b\":\"a\"}","key":"k"}],"tokens":[{"remain_quota":1,"models":"a","subnet":"10.0.0.0/8,x"}]}`))
 	f.Fuzz(func(t *testing.T, source string, text []byte) {
 		p, err := gatewayimport.Read(source, []gatewayimport.File{{Name: "x", Text: text}}, world())
 		if err != nil {
@@ -348,7 +350,7 @@ func FuzzRead(f *testing.F) {
 				t.Fatalf("%q", k.Name)
 			}
 			names[k.Name] = true
-			n := apikey.NewKey{Name: k.Name, Limit: k.Limit, Rates: k.Rates, ExpiresAt: k.ExpiresAt}
+			n := apikey.NewKey{Name: k.Name, Limit: k.Limit, Rates: k.Rates, Addresses: k.Addresses, ExpiresAt: k.ExpiresAt}
 			if k.Refused == "" && n.Check(now) != nil {
 				t.Fatalf("%+v: %v", k, n.Check(now))
 			}
