@@ -27,6 +27,8 @@ type book struct {
 	sizes     map[string]image.Config
 	children  map[string][]*page // pages that others list, by those
 
+	translations map[string]*page // by their names in the repository
+
 	Style, Script, Icon, Font string // addresses of files
 }
 
@@ -43,7 +45,7 @@ const (
 
 // makeBook renders everything.
 func makeBook(s Sources) (*book, error) {
-	b := &book{pages: map[string]*page{}, texts: map[string]string{}, files: map[string]*webui.File{}, addresses: map[string]string{}, sizes: map[string]image.Config{}, children: map[string][]*page{}}
+	b := &book{pages: map[string]*page{}, texts: map[string]string{}, files: map[string]*webui.File{}, addresses: map[string]string{}, sizes: map[string]image.Config{}, children: map[string][]*page{}, translations: map[string]*page{}}
 	for _, g := range groups {
 		for _, e := range g.pages {
 			if err := b.enter(s, g.name, e); err != nil {
@@ -66,21 +68,24 @@ func makeBook(s Sources) (*book, error) {
 			return nil, err
 		}
 	}
+	for _, p := range b.order {
+		if p.russian != nil {
+			p.russian.english = match(p.russian.source, p.ids)
+		}
+	}
+	for _, t := range b.translations {
+		if err := b.render(t); err != nil {
+			return nil, err
+		}
+	}
 	b.pages[""] = &page{lang: "en"}
 	b.lists()
 	return b, nil
 }
 
-// render makes the HTML of a page. The headings of its translation get the fragments of its own, so that links hold for both.
+// render makes the HTML of a page.
 func (b *book) render(p *page) error {
-	if err := p.render(b.resolver(p.origin), func(file string) (int, int) { c := b.sizes[file]; return c.Width, c.Height }); err != nil {
-		return err
-	}
-	if p.russian == nil {
-		return nil
-	}
-	p.russian.ids = p.ids
-	return b.render(p.russian)
+	return p.render(b.resolver(p.origin), func(file string) (int, int) { c := b.sizes[file]; return c.Width, c.Height })
 }
 
 // enter adds the page of an entry, or the pages that are made for it.

@@ -33,11 +33,12 @@ type page struct {
 	html     string // without the title
 	contents []heading
 	sections []section
-	also     string   // other words by which it is looked for
-	ids      []string // fragments of all headings; of a translation, those of the English page
-	lang     string   // "en" or "ru"
-	russian  *page    // nil without a translation
-	older    bool     // a translation: the English text has changed since
+	also     string            // other words by which it is looked for
+	ids      []string          // fragments of all headings; of a translation, those that it has on the site
+	english  map[string]string // of a translation: fragments of the English page by those of its own headings
+	lang     string            // "en" or "ru"
+	russian  *page             // nil without a translation
+	older    bool              // a translation: the English text has changed since
 }
 
 func (p *page) path() string {
@@ -70,16 +71,15 @@ func (p *page) render(resolve func(to string) string, image func(file string) (w
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(&writer{resolve: resolve, image: image}, 100))),
 	)
 	source := []byte(p.source)
-	doc := md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
+	doc := parse(md, source)
 	first, ok := doc.FirstChild().(*ast.Heading)
 	if !ok || first.Level != 1 {
 		return fmt.Errorf("docsite: %s does not begin with a title", p.origin)
 	}
-	if p.ids == nil {
-		p.ids = fragments(doc)
-	} else {
-		take(doc, p.ids)
+	if p.english != nil {
+		rename(doc, p.english)
 	}
+	p.ids = fragments(doc)
 	p.title = plain(first, source)
 	var b bytes.Buffer
 	for c := first.FirstChild(); c != nil; c = c.NextSibling() {
@@ -96,6 +96,10 @@ func (p *page) render(resolve func(to string) string, image func(file string) (w
 	}
 	p.html = b.String()
 	return nil
+}
+
+func parse(md goldmark.Markdown, source []byte) ast.Node {
+	return md.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext(parser.WithIDs(&ids{taken: map[string]bool{}}))))
 }
 
 // index collects the table of contents and what the search reads.
@@ -298,10 +302,17 @@ func (b *book) resolver(origin string) func(string) string {
 			return to
 		}
 		file, anchor, anchored := strings.Cut(to, "#")
-		if file == "" {
-			return to
+		target := origin
+		if file != "" {
+			target = path.Join(path.Dir(origin), file)
 		}
-		address := b.addresses[path.Join(path.Dir(origin), file)]
+		if t := b.translations[target]; t != nil && t.english[anchor] != "" {
+			anchor = t.english[anchor]
+		}
+		if file == "" {
+			return "#" + anchor
+		}
+		address := b.addresses[target]
 		if address != "" && anchored {
 			address += "#" + anchor
 		}

@@ -9,7 +9,9 @@ import (
 	"path"
 	"strings"
 
+	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/parser"
 )
 
 // russianFolder has the Russian translations of pages, each by the name that its page has below docs/.
@@ -57,7 +59,7 @@ func (b *book) translate(files fs.FS, p *page) error {
 		group: p.group, parent: p.parent, older: hash != hashOf(p.source),
 	}
 	b.texts[p.russian.twin()] = p.russian.source
-	b.addresses[name] = p.path()
+	b.addresses[name], b.translations[name] = p.path(), p.russian
 	return nil
 }
 
@@ -69,28 +71,39 @@ func (p *page) in(lang string) *page {
 	return p
 }
 
-// take gives headings the fragments of another language's, where there are as many.
-func take(doc ast.Node, fragments []string) {
-	var all []*ast.Heading
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function never fails
-		if h, ok := n.(*ast.Heading); ok && entering {
-			all = append(all, h)
+// match finds the fragments of the English page for those that the headings of a translation have by their own words. It is empty where
+// the translation does not have the same headings.
+func match(source string, english []string) map[string]string {
+	own, of := fragments(parse(goldmark.New(goldmark.WithParserOptions(parser.WithAutoHeadingID())), []byte(source))), map[string]string{}
+	if len(own) == len(english) {
+		for i, id := range own {
+			of[id] = english[i]
 		}
-		return ast.WalkContinue, nil
-	})
-	if len(all) != len(fragments) {
-		return
 	}
-	for i, h := range all {
-		h.SetAttributeString("id", []byte(fragments[i]))
+	return of
+}
+
+// rename gives headings other fragments.
+func rename(doc ast.Node, names map[string]string) {
+	for _, h := range headings(doc) {
+		if name := names[attribute(h)]; name != "" {
+			h.SetAttributeString("id", []byte(name))
+		}
 	}
 }
 
 // fragments are those of all headings of a page, the title's too.
 func fragments(doc ast.Node) (all []string) {
-	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+	for _, h := range headings(doc) {
+		all = append(all, attribute(h))
+	}
+	return all
+}
+
+func headings(doc ast.Node) (all []*ast.Heading) {
+	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the function never fails
 		if h, ok := n.(*ast.Heading); ok && entering {
-			all = append(all, attribute(h))
+			all = append(all, h)
 		}
 		return ast.WalkContinue, nil
 	})

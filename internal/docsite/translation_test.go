@@ -148,6 +148,9 @@ func TestRussianPages(t *testing.T) {
 			t.Errorf("the Russian page lacks %s", want)
 		}
 	}
+	if r := get(t, s, "/docs/money", "Accept-Language", "ru"); !strings.Contains(r.text, `<a href="#what-is-held">Что резервируется</a>`) {
+		t.Error("a link by a Russian heading does not lead to the fragment of the English one")
+	}
 	if r := get(t, s, "/docs/start", "Accept-Language", "ru", "Accept", "text/markdown"); !strings.HasPrefix(r.text, "# Начало") {
 		t.Errorf("as Markdown: %.60s", r.text)
 	}

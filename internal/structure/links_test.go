@@ -18,7 +18,7 @@ var (
 func TestLinksOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	root, pages := filepath.Join("..", ".."), []string(nil)
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md", "docs/ru/*/*.md"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)
