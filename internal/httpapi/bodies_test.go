@@ -83,8 +83,8 @@ func TestAnnouncedBodiesTakeNothing(t *testing.T) {
 // readsNone are routes that need no body and read none.
 var readsNone = map[string]bool{
 	"/v1/keys/child/{hash}/stop": true, "/api/agents/{hash}/stop": true,
-	"/api/organizations/{id}/invitations/{invitation}/again": true,
-	"/v1/responses/{id}/cancel":                              true, "/v1/batches/{id}/cancel": true, "/v1/messages/batches/{id}/cancel": true, "/api/account/webhook-secret": true, "/api/provider-keys/{id}/test": true,
+	"/api/organizations/{id}/invitations/{invitation}/again": true, "/api/organizations/{id}/directory": true,
+	"/v1/responses/{id}/cancel": true, "/v1/batches/{id}/cancel": true, "/v1/messages/batches/{id}/cancel": true, "/api/account/webhook-secret": true, "/api/provider-keys/{id}/test": true,
 	"/api/notifications/test": true, "/api/unsubscribe/{token}": true, "/api/admin/ledger/check": true, "/api/admin/ledger/aside/{id}/post": true, "/api/admin/users/{id}/block": true,
 	"/api/admin/users/{id}/unblock": true, "/api/admin/users/{id}/password-link": true, "/api/admin/providers/{id}/test": true, "/api/admin/alerts/channels/{id}/test": true,
 	"/api/admin/jobs/{kind}/{id}/retry": true, "/api/admin/users/{id}/see": true, "/api/admin/payments/{id}/check": true, "/api/admin/prices/publications/{id}/cancel": true,

@@ -17,8 +17,10 @@ func (r *Route) OfPages() (visitors, people bool) {
 	return r.access == visiting, r.access == signedIn
 }
 
-// Notified reports whether a route looks at neither keys nor sessions: other services and mail programs call it.
-func (r *Route) Notified() bool { return r.access == notifying || r.access == linked }
+// Notified reports whether a route looks at neither keys nor sessions: other services, mail programs and directories call it.
+func (r *Route) Notified() bool {
+	return r.access == notifying || r.access == linked || r.access == provisioning
+}
 
 // MostBody is the largest body that a route takes.
 func MostBody(a *API, r *Route) int64 {

@@ -34,7 +34,7 @@ var forgetting = []string{
 	`DELETE FROM webhook_deliveries WHERE account = $1`, `DELETE FROM response_items WHERE account = $1`, `DELETE FROM responses WHERE account = $1`,
 	`DELETE FROM batch_items WHERE batch IN (SELECT id FROM batches WHERE user_id = $1)`, `DELETE FROM batches WHERE user_id = $1`, `UPDATE files SET gone = TRUE, name = '' WHERE user_id = $1`,
 	// of an organization, or of a person in others'
-	`DELETE FROM org_directories WHERE org = $1`, `DELETE FROM org_group_members WHERE org = $1 OR user_id = $1`, `DELETE FROM org_groups WHERE org = $1`, `DELETE FROM org_listed WHERE org = $1 OR user_id = $1`,
+	`UPDATE org_directories SET version = version + 1 WHERE org IN (SELECT org FROM org_listed WHERE user_id = $1)`, `DELETE FROM org_directories WHERE org = $1`, `DELETE FROM org_group_members WHERE org = $1 OR user_id = $1`, `DELETE FROM org_groups WHERE org = $1`, `DELETE FROM org_listed WHERE org = $1 OR user_id = $1`,
 	`DELETE FROM org_invitations WHERE org = $1 OR maker = $1`, `DELETE FROM org_members WHERE org = $1 OR user_id = $1`, `DELETE FROM org_teams WHERE org = $1`, `DELETE FROM org_services WHERE org = $1`,
 	`DELETE FROM payment_rules WHERE account = $1`, `UPDATE payments SET email = '', method_title = '' WHERE account = $1`,
 	`UPDATE api_keys SET name = '', label = '', previous_label = '', allowed_ips = '', preferences = '' WHERE user_id = $1`,

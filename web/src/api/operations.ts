@@ -99,6 +99,10 @@ export const listOrganizationInvitations = /* @__PURE__ */ query(
   'listOrganizationInvitations',
   '/api/organizations/{id}/invitations',
 )
+export const getOrganizationDirectory = /* @__PURE__ */ query(
+  'getOrganizationDirectory',
+  '/api/organizations/{id}/directory',
+)
 export const getLedger = /* @__PURE__ */ query('getLedger', '/api/ledger')
 export const getLedgerDay = /* @__PURE__ */ query('getLedgerDay', '/api/ledger/day/{date}')
 export const getUsage = /* @__PURE__ */ query('getUsage', '/api/usage')

@@ -1245,6 +1245,175 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/scim/v2/ServiceProviderConfig": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What of SCIM 2.0 is there (RFC 7644) */
+        get: operations["getScimConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/ResourceTypes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** User and Group */
+        get: operations["listScimResourceTypes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/ResourceTypes/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** One of them */
+        get: operations["getScimResourceType"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/Schemas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Which attributes are kept */
+        get: operations["listScimSchemas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/Schemas/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** One schema */
+        get: operations["getScimSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/Users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** People of the directory */
+        get: operations["listScimUsers"];
+        put?: never;
+        /** Put a person into the directory and the organization */
+        post: operations["createScimUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/Users/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** One person */
+        get: operations["getScimUser"];
+        /** Give a person other attributes; active false ends the membership */
+        put: operations["replaceScimUser"];
+        post?: never;
+        /** Take a person out of the directory and the organization */
+        delete: operations["deleteScimUser"];
+        options?: never;
+        head?: never;
+        /** Change some attributes of a person; active false ends the membership */
+        patch: operations["changeScimUser"];
+        trace?: never;
+    };
+    "/scim/v2/Groups": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Groups of the directory */
+        get: operations["listScimGroups"];
+        put?: never;
+        /** Put a group into the directory; it is a team of the organization */
+        post: operations["createScimGroup"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/scim/v2/Groups/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        /** One group */
+        get: operations["getScimGroup"];
+        /** Give a group another name and other members */
+        put: operations["replaceScimGroup"];
+        post?: never;
+        /** Take a group out of the directory; its team stays */
+        delete: operations["deleteScimGroup"];
+        options?: never;
+        head?: never;
+        /** Change name or members of a group */
+        patch: operations["changeScimGroup"];
+        trace?: never;
+    };
     "/.well-known/oauth-authorization-server": {
         parameters: {
             query?: never;
@@ -3054,6 +3223,28 @@ export interface paths {
         post?: never;
         /** Withdraw an invitation */
         delete: operations["deleteOrganizationInvitation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/organizations/{id}/directory": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the directory of an organization is let in; for owners. 404 where none is */
+        get: operations["getOrganizationDirectory"];
+        put?: never;
+        /**
+         * Make a token with which a directory such as Entra ID, Okta or Keycloak manages members and teams with SCIM 2.0; for owners
+         * @description The token is only in this response. A former one ends. It works until it is replaced or the directory is disconnected, also when who made it leaves.
+         */
+        post: operations["connectOrganizationDirectory"];
+        /** End the token of a directory; for owners. Members whom it has put in stay, and are managed here */
+        delete: operations["disconnectOrganizationDirectory"];
         options?: never;
         head?: never;
         patch?: never;
@@ -11649,6 +11840,24 @@ export interface components {
             /** @enum {string|null} */
             managers_see?: "team" | "all" | null;
         };
+        /** @description How the directory of an organization is let in with SCIM 2.0. */
+        OrganizationDirectory: {
+            /** @description Where it sends its requests */
+            url: string;
+            /** @description Only in the answer that made it */
+            token?: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description To the minute; null: never
+             */
+            used_at: string | null;
+            /** @description In the directory, those included who are not members any more */
+            users: number;
+            /** @description In the directory */
+            groups: number;
+        };
         /** @description A new organization. */
         OrganizationInput: {
             name: string;
@@ -14227,6 +14436,22 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["OAuthErrorBody"];
+            };
+        };
+        /** @description An error of SCIM (RFC 7644, section 3.12) */
+        ScimError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After"?: number;
+                [name: string]: unknown;
+            };
+            content: {
+                "application/scim+json": {
+                    schemas: string[];
+                    status: string;
+                    scimType?: string;
+                    detail?: string;
+                };
             };
         };
         /** @description An error in the envelope of the Gemini style */
@@ -17772,6 +17997,578 @@ export interface operations {
             };
             "4XX": components["responses"]["Error"];
             default: components["responses"]["Error"];
+        };
+    };
+    getScimConfig: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The configuration */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    listScimResourceTypes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Both */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    getScimResourceType: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The type */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    listScimSchemas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All schemas */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    getScimSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schema */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    listScimUsers: {
+        parameters: {
+            query?: {
+                /** @description Such as userName eq "anna@example.org", externalId eq "7" */
+                filter?: string;
+                /** @description From 1 */
+                startIndex?: number;
+                /** @description At most 200 */
+                count?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    createScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:schemas:core:2.0:User"
+                 *       ],
+                 *       "userName": "anna@example.org",
+                 *       "displayName": "Anna",
+                 *       "active": true
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The person */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    getScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    replaceScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:schemas:core:2.0:User"
+                 *       ],
+                 *       "userName": "anna@example.org",
+                 *       "displayName": "Anna",
+                 *       "active": true
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    deleteScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description They are out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    changeScimUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+                 *       ],
+                 *       "Operations": [
+                 *         {
+                 *           "op": "replace",
+                 *           "path": "active",
+                 *           "value": false
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The person */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    listScimGroups: {
+        parameters: {
+            query?: {
+                /** @description Such as displayName eq "Research", externalId eq "7" */
+                filter?: string;
+                /** @description From 1 */
+                startIndex?: number;
+                /** @description At most 200 */
+                count?: number;
+                /** @description members: without the members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    createScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:schemas:core:2.0:Group"
+                 *       ],
+                 *       "displayName": "Research",
+                 *       "members": [
+                 *         {
+                 *           "value": "usr_4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The group */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    getScimGroup: {
+        parameters: {
+            query?: {
+                /** @description members: without the members */
+                excludedAttributes?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    replaceScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:schemas:core:2.0:Group"
+                 *       ],
+                 *       "displayName": "Research",
+                 *       "members": [
+                 *         {
+                 *           "value": "usr_4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    deleteScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is out */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
+        };
+    };
+    changeScimGroup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "schemas": [
+                 *         "urn:ietf:params:scim:api:messages:2.0:PatchOp"
+                 *       ],
+                 *       "Operations": [
+                 *         {
+                 *           "op": "add",
+                 *           "path": "members",
+                 *           "value": [
+                 *             {
+                 *               "value": "usr_4uXc9Rk2mTzB1nV8pLwY3dQh"
+                 *             }
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/scim+json": Record<string, never>;
+            };
+        };
+        responses: {
+            /** @description The group */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/scim+json": Record<string, never>;
+                };
+            };
+            400: components["responses"]["ScimError"];
+            401: components["responses"]["ScimError"];
+            404: components["responses"]["ScimError"];
+            409: components["responses"]["ScimError"];
+            429: components["responses"]["ScimError"];
+            "4XX": components["responses"]["ScimError"];
+            default: components["responses"]["ScimError"];
         };
     };
     getOAuthMetadata: {
@@ -23555,6 +24352,110 @@ export interface operations {
         requestBody?: never;
         responses: {
             /** @description It does not work any more */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getOrganizationDirectory: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The directory */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationDirectory"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    connectOrganizationDirectory: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The directory, with its token */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["OrganizationDirectory"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    disconnectOrganizationDirectory: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                /** @description Of the organization */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its token does not work any more */
             204: {
                 headers: {
                     "X-Request-Id": components["headers"]["RequestId"];
