@@ -79,7 +79,10 @@ func (x *request) provision() error {
 	if a.Location != "" {
 		x.w.Header().Set("Location", a.Location)
 	}
-	x.writeBody(a.Status, scimType, x.api.Redact(a.Body))
+	if a.Status >= http.StatusBadRequest {
+		a.Body = x.api.Redact(a.Body)
+	}
+	x.writeBody(a.Status, scimType, a.Body)
 	return nil
 }
 

@@ -80,7 +80,7 @@ const most = 200
 
 var about = scim.ServiceProviderConfig{
 	MaxResults: most, SupportFiltering: true, SupportPatch: true,
-	AuthenticationSchemes: []scim.AuthenticationScheme{{Type: scim.AuthenticationTypeOauthBearerToken, Name: "Bearer token", Description: "The token that an owner of the organization has made", Primary: true}},
+	AuthenticationSchemes: []scim.AuthenticationScheme{{Type: scim.AuthenticationTypeOauthBearerToken, Name: "Token of the directory", Description: "The token that an owner of the organization has made", Primary: true}},
 }
 
 // Answer answers one request.
