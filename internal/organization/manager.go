@@ -55,7 +55,7 @@ type Store interface {
 	AddMember(ctx context.Context, m Member, most int, e audit.Event) error
 	// RemoveMember ends a membership with its keys, and returns how many those were. It fails with fault.Conflict for the last owner.
 	RemoveMember(ctx context.Context, org, user string, now time.Time, e audit.Event) (keys int, err error)
-	// KeyCounts is how many keys the members and services of an organization have.
+	// KeyCounts is how many keys the members and services of an organization have, without those that keys have made.
 	KeyCounts(ctx context.Context, org string) (map[string]int, error)
 
 	// Names are the names of all whose calls an organization has: of members, also those who have left, of services, also those that have ended, and of teams.

@@ -347,7 +347,7 @@ export function dateTime(at: Moment): string {
 export function dateTimeZone(at: Moment): string {
   return moment(at) ? `${dateTime(at)} UTC` : NONE
 }
-/** "1 Dec 2026, 00:00" as a clock in a time zone shows it, for what begins there */
+/** "1 Dec, 00:00" as a clock in a time zone shows it, for what begins there soon */
 export function zoned(at: Moment, zone: string): string {
   const d = moment(at)
   if (!d) return NONE
@@ -365,7 +365,7 @@ export function zoned(at: Moment, zone: string): string {
       .map((p) => [p.type, p.value]),
   )
   const there = `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:00Z`
-  return `${date(there)}, ${time(there, { minutes: true })}`
+  return `${day(there)}, ${time(there, { minutes: true })}`
 }
 /** Relative only under an hour: "now", "2 min ago", then the time of today, then the day. */
 export function when(at: Moment, now: number = Date.now()): string {

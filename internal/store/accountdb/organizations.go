@@ -265,7 +265,7 @@ func (s *Organizations) KeyCounts(ctx context.Context, org string) (map[string]i
 		err = row.Scan(&member, &n)
 		counts[member] = n
 		return member, err
-	}, `SELECT member, COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL GROUP BY member`, org)
+	}, `SELECT member, COUNT(*) FROM api_keys WHERE user_id = $1 AND parent = '' AND deleted_at IS NULL GROUP BY member`, org)
 	return counts, err
 }
 

@@ -332,8 +332,11 @@ function Facts({ b, line, zone, strictest }: { b: Budget; line: Line; zone: stri
     <span className="flex flex-wrap items-center gap-x-1.5 gap-y-1 text-small text-ink3">
       <span>
         {t(`kind_${line.kind}`)}, {t(`per_${b.period}`)}
-        {b.renews_at && <>, {t('renews', { at: zoned(b.renews_at, zone) })}</>}
+        {b.renews_at && ','}
       </span>
+      {b.renews_at && (
+        <span className="whitespace-nowrap">{t('renews', { at: zoned(b.renews_at, zone) })}</span>
+      )}
       {strictest && <Tag tone="accent">{t('strictest')}</Tag>}
       {b.spent !== null &&
         (p.spent >= 1000 ? (
@@ -435,7 +438,7 @@ function May({
             </Button>
           ) : (
             <LinkButton small to="/money/top-up">
-              {t('kind_wallet')}
+              {t('topUp')}
             </LinkButton>
           )}
           {strict && next && compare(decimal(next.left)!, decimal(first.left)!) > 0 && (
