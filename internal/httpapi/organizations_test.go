@@ -315,6 +315,30 @@ func TestOrganizationServicesAndTeams(t *testing.T) {
 	}
 	wantError(t, n.do("POST", "/v1/chat/completions", chat, "Authorization", "Bearer "+text), 401, fault.Authentication)
 
+	// What belongs to the organization comes with it, as far as the role sees it.
+	whole := n.do("GET", base, "", owner...).json(t)
+	for name, want := range map[string]int{"teams": 1, "services": 0, "invitations": 0} {
+		if list, _ := at(whole, "data", name).([]any); list == nil || len(list) != want {
+			t.Errorf("%s: %v", name, list)
+		}
+	}
+	theirs := n.do("GET", base, "", person...).json(t)
+	if at(theirs, "data", "services") != nil || at(theirs, "data", "invitations") != nil || at(theirs, "data", "budgets") != false || at(whole, "data", "budgets") != true {
+		t.Errorf("%v", theirs)
+	}
+	for i, sees := range []int{3, 2, 1} { // all, those of the own team, the own
+		who := [][]string{owner, manager, person}[i]
+		all, _ := at(n.do("GET", base+"/members", "", who...).json(t), "data").([]any)
+		for _, m := range all {
+			if at(m, "spent_month") != nil {
+				sees--
+			}
+		}
+		if len(all) != 3 || sees != 0 {
+			t.Errorf("%d more should be seen: %v", sees, all)
+		}
+	}
+
 	// who becomes billing has no keys
 	id(n.do("PATCH", base+"/members/"+vera, `{"role":"billing"}`, owner...))
 	wantError(t, n.do("GET", "/api/keys/"+hash+"?account="+org, "", owner...), 404, fault.NotFound)

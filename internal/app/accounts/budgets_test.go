@@ -178,6 +178,8 @@ func TestBudgets(t *testing.T) {
 		{"scope": map[string]any{"kind": "organization"}, "period": "day", "amount": "1", "rules": map[string]any{"data_collection": "maybe"}},
 		{"scope": map[string]any{"kind": "organization"}, "period": "day", "amount": "1", "hard": false},
 		{"scope": map[string]any{"kind": "tag"}, "period": "day", "amount": "1"},
+		{"scope": map[string]any{"kind": "team", "id": "team_none"}, "period": "day", "amount": "1"},
+		{"scope": map[string]any{"kind": "member", "id": "svc_none"}, "period": "day", "amount": "1"},
 	} {
 		do[any](t, o.Pages, 400, http.MethodPost, "/api/budgets", wrong)
 	}
@@ -185,4 +187,36 @@ func TestBudgets(t *testing.T) {
 	if len(list) != 4 || list[0].ID != all.ID {
 		t.Errorf("%+v", list)
 	}
+}
+
+// TestBudgetPuts: what is put is made once, left alone when it is put again, and changed to what another body says, with all that it leaves out.
+func TestBudgetPuts(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t)
+	o := gw.NewOwner(t, 100, apikey.NewKey{Name: "runs"})
+	body := map[string]any{"scope": map[string]any{"kind": "key", "id": apikey.Hash(o.Key)}, "period": "month", "amount": "5", "alarms": []int{90, 80}, "name": "Runs"}
+	put := func(result string) shownBudget {
+		t.Helper()
+		got := o.Pages.Do(t, http.MethodPut, "/api/budgets", body)
+		out := apptest.Decode[struct {
+			Result string
+			Data   shownBudget
+		}](t, got.Body)
+		if got.Status != 200 || out.Result != result {
+			t.Fatalf("%d %s, want %s", got.Status, got.Body, result)
+		}
+		return out.Data
+	}
+	first := put("created")
+	if again := put("unchanged"); again.ID != first.ID || again.Amount != "5" {
+		t.Errorf("%+v", again)
+	}
+	body["amount"] = "6"
+	delete(body, "alarms")
+	if now := put("changed"); now.ID != first.ID || now.Amount != "6" || !now.Hard {
+		t.Errorf("%+v", now)
+	}
+	put("unchanged")
+	body["amount"] = "-6"
+	do[any](t, o.Pages, 400, http.MethodPut, "/api/budgets", body)
 }
