@@ -108,7 +108,7 @@ function Tree({
       <PageHead
         title={<span translate="no">{top.name}</span>}
         name={top.name}
-        crumbs={[...crumbs, { label: top.name }]}
+        crumbs={crumbs}
         note={
           <span className="flex flex-wrap gap-2">
             {runs > 0 && <Tag tone="accent">{t('nRunning', { n: runs })}</Tag>}
