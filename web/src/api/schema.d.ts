@@ -2568,7 +2568,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a key that comes from the one that asks, with all that come from it
-         * @description Its calls that run are cut off, and what they have answered is charged. The keys do not come back.
+         * @description Its calls that run are cut off, and what they have answered is charged. Videos and batches under way are cancelled; what a provider goes on with is charged when it ends. The keys do not come back.
          */
         post: operations["stopChildKey"];
         delete?: never;
@@ -2622,7 +2622,7 @@ export interface paths {
         put?: never;
         /**
          * Stop a key that another one made, with all that come from it
-         * @description Its calls that run are cut off, and what they have answered is charged. The keys do not come back.
+         * @description Its calls that run are cut off, and what they have answered is charged. Videos and batches under way are cancelled; what a provider goes on with is charged when it ends. The keys do not come back.
          */
         post: operations["stopAgent"];
         delete?: never;
@@ -13865,6 +13865,10 @@ export interface components {
         StoppedTree: {
             /** @description Keys that had not ended before */
             stopped: number;
+            /** @description Videos and batches of these keys that were under way, and make nothing more */
+            cancelled: number;
+            /** @description Those that their providers go on with: what these finish is charged. Stop again to have them asked again */
+            go_on: number;
             /** @description Of the amount, which the keys above may spend again */
             left: components["schemas"]["Decimal"];
         };
