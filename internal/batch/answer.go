@@ -39,7 +39,7 @@ func (r *running) answer(ctx context.Context, p *Part, it *Item, res *Result) (d
 		return false, nil
 	}
 	tag, _ := catalog.Untagged(p.Upstream)
-	c := &Call{Caller: caller, Preset: with, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Held: it.held,
+	c := &Call{Caller: caller, Preset: with, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Tags: b.Tags, Held: it.held,
 		Deferred: &completion.Deferred{Endpoint: p.Endpoint, Key: tag, Answer: &completion.DeferredAnswer{Status: res.Status, Body: res.Body}}}
 	it.held = nil
 	a := func() Answer {
@@ -103,7 +103,7 @@ func (r *running) rehold(ctx context.Context, p *Part) {
 		if err != nil {
 			return
 		}
-		c := &Call{Caller: caller, Preset: with, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Deferred: &completion.Deferred{}}
+		c := &Call{Caller: caller, Preset: with, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Tags: b.Tags, Deferred: &completion.Deferred{}}
 		a := s.runner.Run(ctx, c)
 		it.held, it.required = c.Held, c.Deferred.Required
 		if it.held == nil && a.Err != nil && ours(a.Err) {

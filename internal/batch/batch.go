@@ -68,6 +68,7 @@ type Batch struct {
 	Metadata   string // JSON object of the client, "" none
 	Version    string // header fields of Messages that all its requests have: anthropic-version
 	Betas      string // and anthropic-beta, separated by commas
+	Tags       string // of the header of the request that made it, for all its requests; separated by commas
 
 	State    State
 	Input    string // id of the file with the requests

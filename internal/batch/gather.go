@@ -51,7 +51,7 @@ func (r *running) offer(ctx context.Context, it *Item, caller *apikey.Caller, bo
 		return true, nil
 	}
 	d := &completion.Deferred{}
-	c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Deferred: d}
+	c := &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Tags: b.Tags, Deferred: d}
 	a := s.runner.Run(ctx, c)
 	if d.Body == nil {
 		s.gathered.Give(b.User, size)

@@ -516,7 +516,7 @@ func (s *Service) read(b *Batch, it *Item, text []byte) (body []byte, err error)
 func (s *Service) perform(ctx context.Context, b *Batch, it *Item, caller *apikey.Caller, body []byte) Answer {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RunFor)
 	defer cancel()
-	return s.runner.Run(ctx, &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas})
+	return s.runner.Run(ctx, &Call{Caller: caller, Endpoint: b.Endpoint, Body: body, Generation: it.Generation, Version: b.Version, Betas: b.Betas, Tags: b.Tags})
 }
 
 // ended writes what became of a call.

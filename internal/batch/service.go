@@ -3,6 +3,7 @@ package batch
 import (
 	"context"
 	"io"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -84,6 +85,7 @@ type Call struct {
 	Generation string
 	Version    string // anthropic-version
 	Betas      string // anthropic-beta
+	Tags       string // of the batch, separated by commas
 
 	// Deferred is the part that the request has, or is to have, in a provider's batch; nil: the request goes to the provider by itself.
 	Deferred *completion.Deferred
@@ -383,6 +385,7 @@ type NewBatch struct {
 	Generation string
 	Version    string
 	Betas      string
+	Tags       []string      // for all of its requests
 	Keep       time.Duration // of its results; 0: as configured, which is also the most
 }
 
@@ -409,7 +412,7 @@ func (s *Service) Add(ctx context.Context, n *NewBatch) (*Batch, error) {
 	}
 	c := n.Caller
 	b := &Batch{ID: apikey.NewID(prefix), User: c.User, Wallet: c.Wallet, Key: c.Key, Generation: n.Generation, Shape: n.Shape, Endpoint: n.Endpoint,
-		Metadata: n.Metadata, Version: n.Version, Betas: n.Betas, State: Validating, Input: n.Input, Total: n.Total, KeepFor: keep, CreatedAt: now, ExpiresAt: now.Add(s.cfg.Window), DueAt: now}
+		Metadata: n.Metadata, Version: n.Version, Betas: n.Betas, Tags: strings.Join(n.Tags, ","), State: Validating, Input: n.Input, Total: n.Total, KeepFor: keep, CreatedAt: now, ExpiresAt: now.Add(s.cfg.Window), DueAt: now}
 	var input *File
 	if n.Requests != nil {
 		f, err := s.put(ctx, NewFile{User: c.User, Key: c.Key, Purpose: PurposeInput, Hidden: true, Content: n.Requests})

@@ -40,7 +40,7 @@ func (x *request) postBatch() error {
 	}
 	x.mayKeep(&routing.Preferences{})
 	b, err := x.api.Batches.Add(x.context(), &batch.NewBatch{Caller: x.caller, Shape: batch.Requests, Endpoint: c.Endpoint, Metadata: c.Metadata, Input: c.Input, Keep: c.Keep,
-		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas})
+		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas, Tags: x.tags([]byte("{}"))})
 	if err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (x *request) postMessageBatch() error {
 	}
 	x.mayKeep(&routing.Preferences{})
 	b, err := x.api.Batches.Add(x.context(), &batch.NewBatch{Caller: x.caller, Shape: batch.Messages, Endpoint: batches.MessagesEndpoint, Requests: bytes.NewReader(file), Total: total,
-		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas})
+		Generation: x.generation, Version: x.header("Anthropic-Version"), Betas: betas, Tags: x.tags([]byte("{}"))})
 	if err != nil {
 		return err
 	}
@@ -252,6 +252,9 @@ func batchRequest(ctx context.Context, c *batch.Call) *http.Request {
 	}
 	if c.Betas != "" {
 		header["Anthropic-Beta"] = []string{c.Betas}
+	}
+	if c.Tags != "" {
+		header[tagsHeader] = []string{c.Tags}
 	}
 	r := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: c.Endpoint}, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: header,
 		Body: io.NopCloser(bytes.NewReader(c.Body)), ContentLength: int64(len(c.Body))}

@@ -1,6 +1,7 @@
 package accounts_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestBudgetRefusesSockets(t *testing.T) {
 	b := do[shownBudget](t, o.Pages, 201, http.MethodPost, "/api/budgets", map[string]any{"scope": map[string]any{"kind": "tag", "id": "run=7"}, "period": "day", "amount": "0.000000001", "name": "Runs"})
 	s := o.Socket(t)
 	before := gw.Attempts()
-	ask := apptest.Object{"model": "test/next", "input": "Hello", "max_output_tokens": 20, "metadata": map[string]any{"run": "7"}}
+	ask := apptest.Object{"model": "test/next", "input": "Hello", "metadata": map[string]any{"run": "7"}}
 	got := s.Ask(ask)
 	if got.Status != http.StatusPaymentRequired || got.Header.Get("Retry-After") != "" {
 		t.Errorf("%d %v %s", got.Status, got.Header, got.Body)
@@ -33,7 +34,7 @@ func TestBudgetRefusesSockets(t *testing.T) {
 	if n := gw.Attempts(); n != before {
 		t.Errorf("a provider was asked %d times", n-before)
 	}
-	s.Respond(apptest.Object{"model": "test/next", "input": "Hello", "max_output_tokens": 20}) // without the tag
+	s.Respond(apptest.Object{"model": "test/next", "input": "Hello"}) // without the tag
 	do[any](t, o.Pages, 200, http.MethodPatch, "/api/budgets/"+b.ID, map[string]any{"amount": "50"})
 	s.Respond(ask)
 	if now := do[shownBudget](t, o.Pages, 200, http.MethodGet, "/api/budgets/"+b.ID, nil); *now.Spent == "0" {
@@ -83,6 +84,48 @@ func TestBudgetHoldsBatches(t *testing.T) {
 		if now := do[shownBudget](t, o.Pages, 200, http.MethodGet, "/api/budgets/"+b.ID, nil); *now.Spent != total || total == "0" {
 			t.Errorf("%+v, charged %s", now, total)
 		}
+	}
+	gw.WantBalanced(t)
+}
+
+// TestHeaderTagsOfBatches: tags in the header of the request that makes a batch are those of the calls of all its lines, beside what a line has in its
+// metadata; a budget of such a tag counts them. A wrong header is refused before there is a batch.
+func TestHeaderTagsOfBatches(t *testing.T) {
+	t.Parallel()
+	gw := apptest.StartGateway(t)
+	o := gw.NewOwner(t, 100, apikey.NewKey{})
+	b := do[shownBudget](t, o.Pages, 201, http.MethodPost, "/api/budgets", map[string]any{"scope": map[string]any{"kind": "tag", "id": "project=atlas"}, "period": "total", "amount": "50"})
+	line := hello()
+	line["metadata"] = map[string]any{"step": "2"}
+	requests, _ := json.Marshal(map[string]any{"requests": []any{map[string]any{"custom_id": "a", "params": hello()}, map[string]any{"custom_id": "b", "params": hello()}}})
+	send := func(tags string) *apptest.Answer {
+		return o.Send(t, http.MethodPost, "/v1/messages/batches", requests, map[string]string{"X-Weir-Tags": tags})
+	}
+	if got := send("project=atlas, =wrong"); got.Status != http.StatusBadRequest || !strings.Contains(string(got.Body), "X-Weir-Tags") {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
+	got := send("project=atlas, nightly")
+	if got.Status != http.StatusOK {
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
+	if results := o.Ended(t, rawjson.TextAt(got.Body, "id")); results["succeeded"] != 2 {
+		t.Errorf("%v", results)
+	}
+	id := o.RequestsBatch(t, "/v1/chat/completions", line) // without the header
+	if status, _ := o.Finished(t, id); status != "completed" {
+		t.Error(status)
+	}
+	o.AwaitSettled(t)
+	with := func(query string) (n int) {
+		t.Helper()
+		return len(elements(o.Page(t, "/api/calls?"+query)["data"]))
+	}
+	if atlas, nightly, step := with("tag=project%3Datlas"), with("tag=nightly"), with("tag=step%3D2"); atlas != 2 || nightly != 2 || step != 1 {
+		t.Errorf("%d, %d, %d calls have the tags", atlas, nightly, step)
+	}
+	sum := do[shownBudget](t, o.Pages, 200, http.MethodGet, "/api/budgets/"+b.ID, nil)
+	if *sum.Spent == "0" || *sum.Spent == o.Credits(t).TotalUsage.String() {
+		t.Errorf("%+v", sum)
 	}
 	gw.WantBalanced(t)
 }

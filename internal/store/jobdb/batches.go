@@ -33,18 +33,18 @@ var (
 )
 
 var batches = sqldb.Map[batch.Batch, struct {
-	ID, Wallet, Generation, Endpoint, Metadata, Version, Betas, Input, Output, Failures, Paused string
-	User                                                                                        string `db:"user_id"`
-	Key                                                                                         string `db:"key_id"`
-	Shape                                                                                       batch.Shape
-	State                                                                                       batch.State
-	Problems                                                                                    []byte
-	Late                                                                                        bool
-	Total, Succeeded, Failed, Cancelled, Expired, Prompt, Cached, Completion, Reasoning, Fence  int64
-	Cost                                                                                        money.Nano
-	CreatedAt, ExpiresAt                                                                        time.Time
-	StartedAt, FinalizingAt, CancellingAt, EndedAt, DueAt                                       time.Time `db:",null"`
-	KeepFor                                                                                     time.Duration
+	ID, Wallet, Generation, Endpoint, Metadata, Version, Betas, Tags, Input, Output, Failures, Paused string
+	User                                                                                              string `db:"user_id"`
+	Key                                                                                               string `db:"key_id"`
+	Shape                                                                                             batch.Shape
+	State                                                                                             batch.State
+	Problems                                                                                          []byte
+	Late                                                                                              bool
+	Total, Succeeded, Failed, Cancelled, Expired, Prompt, Cached, Completion, Reasoning, Fence        int64
+	Cost                                                                                              money.Nano
+	CreatedAt, ExpiresAt                                                                              time.Time
+	StartedAt, FinalizingAt, CancellingAt, EndedAt, DueAt                                             time.Time `db:",null"`
+	KeepFor                                                                                           time.Duration
 }]("batches", sqldb.Encoded("problems", func(b *batch.Batch) []byte { return batch.EncodeProblems(b.Problems) }, func(b *batch.Batch, problems []byte) error {
 	b.Problems = batch.DecodeProblems(problems)
 	return nil
