@@ -327,7 +327,7 @@ func openCompany(t *testing.T) (*apptest.Gateway, *company) {
 	t.Helper()
 	gw := apptest.StartGateway(t, apptest.Sealing(t), apptest.Videos(t, "", map[string]string{"film/works": "video"}), func(s *apptest.Setup) {
 		s.Invoices.Enabled, s.Invoices.Seller, s.Invoices.VAT = true, invoiceSeller, rate.VAT{Mode: "on_top", Percent: "22"}
-		s.Server.UserCallsPerMinute = 1 << 20
+		s.Server.UserCallsPerMinute, s.Server.AdminListen = 1<<20, "127.0.0.1:0"
 	})
 	return gw, found(t, gw, secretWord)
 }
