@@ -29,6 +29,9 @@ func (x *request) listKeys() error {
 	if f.IncludeDisabled, err = queryBool(q, "include_disabled"); err != nil {
 		return err
 	}
+	if err := x.inWorkspace(q.Get("workspace_id")); err != nil {
+		return err
+	}
 	keys, err := x.api.Keys.List(x.context(), f)
 	if err != nil {
 		return err
@@ -44,6 +47,14 @@ func (x *request) listKeys() error {
 	o.EndArray()
 	o.EndObject()
 	return x.reply(&o)
+}
+
+// inWorkspace refuses another workspace than the account: that is chosen by the URL.
+func (x *request) inWorkspace(id string) error {
+	if id == "" || id == x.caller.User {
+		return nil
+	}
+	return fault.Field("httpapi.inWorkspace", "workspace_id", "workspace_id is not this account. Name an organization in the query, account=org_..., or put its id behind the address of this gateway.")
 }
 
 // keyByHash finds a key of the caller's user; anybody else's does not exist.
@@ -73,6 +84,7 @@ func (x *request) appendKey(o *object, k *apikey.Key) error {
 	o.moment("updated_at", k.UpdatedAt)
 	o.moment("expires_at", k.ExpiresAt)
 	o.text("creator_user_id", k.Creator)
+	o.text("workspace_id", k.User)
 	o.EndObject()
 	return nil
 }
@@ -117,7 +129,14 @@ func (x *request) createKey(e *keyEdit) (k apikey.Key, text string, err error) {
 	if e.name == nil {
 		return k, "", fault.Field("httpapi.postKey", "name", "name is missing.").Coded("name_missing")
 	}
-	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Member: x.caller.Member, Creator: cmp.Or(x.caller.Member, x.caller.User), ExpiresAt: e.expires, Models: e.models, Addresses: e.addresses, Strict: e.strict}
+	if err := x.inWorkspace(e.workspace); err != nil {
+		return k, "", err
+	}
+	person := cmp.Or(x.caller.Member, x.caller.User)
+	if e.creator != "" && e.creator != person {
+		return k, "", fault.Field("httpapi.postKey", "creator_user_id", "creator_user_id must be who makes the key: %s. Leave it out.", person)
+	}
+	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Member: x.caller.Member, Creator: person, ExpiresAt: e.expires, Models: e.models, Addresses: e.addresses, Strict: e.strict}
 	if n.Limit, err = e.limit.Of(nil); err != nil {
 		return k, "", err
 	}
@@ -201,6 +220,8 @@ type keyEdit struct {
 
 	modelsGiven, addressesGiven, strictGiven bool
 
+	workspace, creator string // "": not given
+
 	ratesGiven bool
 	rates      keyRates // nil: null, the operator's
 	provider   *string  // nil: not given; "": null, none
@@ -282,6 +303,11 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 		e.strictGiven, e.strict = true, string(v) == `"strict"`
 	case name == "schema":
 		return fault.Field("httpapi.keyEdit", name, "schema must be lenient or strict.").Coded("lenient_or_strict")
+	case (name == "workspace_id" || name == "creator_user_id") && creating && null:
+	case name == "workspace_id" && creating && kind == rawjson.String:
+		e.workspace = rawjson.Text(v)
+	case name == "creator_user_id" && creating && kind == rawjson.String:
+		e.creator = rawjson.Text(v)
 	case name == "expires_at" && creating && null:
 	case name == "expires_at" && creating && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
