@@ -344,9 +344,9 @@ func TestKeyBodies(t *testing.T) {
 	wantError(t, n.manage("POST", "/v1/keys", `{"name":"x","workspace_id":"0df9e665-d932-5740-b2c7-b52af166bc11"}`), 400, fault.Invalid)
 	wantError(t, n.manage("POST", "/v1/keys", `{"name":"x","creator_user_id":"user_other"}`), 400, fault.Invalid)
 	wantError(t, n.manage("GET", "/v1/keys?workspace_id=org_other", ""), 400, fault.Invalid)
-	workspace, _ := at(n.manage("POST", "/v1/keys", `{"name":"in no workspace"}`), "data", "workspace_id").(string)
+	workspace, _ := at(n.manage("POST", "/v1/keys", `{"name":"in no workspace"}`).json(t), "data", "workspace_id").(string)
 	made := n.manage("POST", "/v1/keys", `{"name":"in its workspace","workspace_id":"`+workspace+`","creator_user_id":"`+workspace+`"}`)
-	if made.StatusCode != 201 || at(made, "data", "workspace_id") != workspace || at(made, "data", "creator_user_id") != workspace {
+	if made.StatusCode != 201 || at(made.json(t), "data", "workspace_id") != workspace || at(made.json(t), "data", "creator_user_id") != workspace {
 		t.Errorf("%d %s", made.StatusCode, made.body)
 	}
 	if got := n.manage("GET", "/v1/keys?offset=0&workspace_id="+workspace, ""); got.StatusCode != 200 {
