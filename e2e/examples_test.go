@@ -96,6 +96,9 @@ var withoutLink = map[string]int{
 	"changeOrganizationMember": 404, "removeOrganizationMember": 404, "lookAtOrganizationInvitation": 403, "joinOrganization": 400, // the link and the member are none
 	"getScimConfig": 401, "listScimResourceTypes": 401, "getScimResourceType": 401, "listScimSchemas": 401, "getScimSchema": 401, "listScimUsers": 401, "createScimUser": 401, "getScimUser": 401, "replaceScimUser": 401, "changeScimUser": 401, "deleteScimUser": 401, "listScimGroups": 401, "createScimGroup": 401, "getScimGroup": 401, "replaceScimGroup": 401, "changeScimGroup": 401, "deleteScimGroup": 401, // they are for the token of a directory
 	"getAgent": 404, "stopAgent": 404, // the first example names no key with children
+	"litellmUpdateKey": 404, "litellmDeleteKeys": 404, // the examples name no key
+	"litellmNewTeam": 400, "litellmUpdateTeam": 400, "litellmDeleteTeams": 400, "litellmTeamInfo": 400, "litellmAddTeamMembers": 400, "litellmUpdateTeamMember": 400, "litellmDeleteTeamMember": 400, // teams are of organizations
+	"litellmNewUser": 400, "litellmUpdateUser": 400, "litellmDeleteUsers": 400, // likewise
 	"redeemVoucher": 404,                                                  // a code is shown once
 	"createActs":    422, "getActDocument": 404, "getAnyActDocument": 404, // no month with an invoice is over
 }

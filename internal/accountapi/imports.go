@@ -129,6 +129,9 @@ func importFiles(ctx context.Context, d Deps, c *operation.Call, in *ImportInput
 	if err != nil {
 		return out, err
 	}
+	if len(plan.Groups) > 0 {
+		return out, fault.Field("accountapi.import", "files", "files: teams, users and tags are brought over by the command, weir import litellm --user org_.... Leave their files out.").Coded("import_groups")
+	}
 	dry := in.DryRun == nil || *in.DryRun // who wants something made has to say so
 	result, err := plan.Apply(ctx, &gatewayimport.Account{User: c.User, Keys: d.Keys, Presets: d.Presets, Check: PresetChecker(snapshot), Actor: c.Actor, Now: c.At}, dry)
 	if err != nil {

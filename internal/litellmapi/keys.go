@@ -138,9 +138,11 @@ func keys(d Deps) []operation.Operation {
 		}, operation.Workers), d.generate),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/key/update", ID: "litellmUpdateKey", Summary: "Change a key", Answer: "The key",
+			Example: `{"key": "the text or the hash of the key", "max_budget": 700, "blocked": false}`,
 		}, operation.Workers), d.updateKey),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/key/delete", ID: "litellmDeleteKeys", Summary: "Delete keys permanently: all that are named, or none", Answer: "The keys that are no longer accepted",
+			Example: `{"key_aliases": ["no such key"]}`,
 		}, operation.Workers), d.deleteKeys),
 		operation.Of(route(operation.Operation{
 			Method: "GET", Path: "/key/info", ID: "litellmKeyInfo", Summary: "One key", Answer: "The key",

@@ -58,12 +58,15 @@ func members(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/team/member_add", ID: "litellmAddTeamMembers", Summary: "Put users into a team; an e-mail address of nobody here is invited", Answer: "The team, with those users",
+			Example: `{"team_id": "research", "member": [{"user_email": "ann@example.com", "role": "user"}], "max_budget_in_team": 1000}`,
 		}, operation.Leaders), d.addMembers),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/team/member_update", ID: "litellmUpdateTeamMember", Summary: "Change role and budget of a user in a team", Answer: "The team, with that user",
+			Example: `{"team_id": "research", "user_id": "nightly-report", "max_budget_in_team": 2000}`,
 		}, operation.Leaders), d.updateMember),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/team/member_delete", ID: "litellmDeleteTeamMember", Summary: "Take a user out of a team; they stay in the organization", Answer: "The team",
+			Example: `{"team_id": "research", "user_id": "nightly-report"}`,
 		}, operation.Leaders), d.removeMember),
 	}
 }

@@ -157,9 +157,11 @@ func teams(d Deps) []operation.Operation {
 		}, operation.Leaders), d.newTeam),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/team/update", ID: "litellmUpdateTeam", Summary: "Change a team", Answer: "The team",
+			Example: `{"team_id": "research", "max_budget": 120000}`,
 		}, operation.Leaders), d.updateTeam),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/team/delete", ID: "litellmDeleteTeams", Summary: "Delete teams, whose members stay; the services that were made for their keys end with them", Answer: "The teams that are gone",
+			Example: `{"team_ids": ["research"]}`,
 		}, operation.Leaders), d.deleteTeams),
 		operation.Of(route(operation.Operation{
 			Method: "GET", Path: "/team/info", ID: "litellmTeamInfo", Summary: "One team, with its keys and members", Answer: "The team",

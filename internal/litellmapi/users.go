@@ -138,9 +138,11 @@ func users(d Deps) []operation.Operation {
 		}, operation.Leaders), d.newUser),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/user/update", ID: "litellmUpdateUser", Summary: "Change a user", Answer: "The user",
+			Example: `{"user_id": "nightly-report", "max_budget": 2000}`,
 		}, operation.Leaders), d.updateUser),
 		operation.Of(route(operation.Operation{
 			Method: "POST", Path: "/user/delete", ID: "litellmDeleteUsers", Summary: "End memberships, services and invitations, with their keys", Answer: "The users who are gone",
+			Example: `{"user_ids": ["nightly-report"]}`,
 		}, operation.Leaders), d.deleteUsers),
 		operation.Of(route(operation.Operation{
 			Method: "GET", Path: "/user/info", ID: "litellmUserInfo", Summary: "One user, with keys and team", Answer: "The user",

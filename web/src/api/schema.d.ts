@@ -5648,6 +5648,397 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/key/generate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a key; its text is only in this response */
+        post: operations["litellmGenerateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/key/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change a key */
+        post: operations["litellmUpdateKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/key/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delete keys permanently: all that are named, or none */
+        post: operations["litellmDeleteKeys"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/key/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One key */
+        get: operations["litellmKeyInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/key/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys of the account that the caller sees */
+        get: operations["litellmListKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/new": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a team of the organization */
+        post: operations["litellmNewTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change a team */
+        post: operations["litellmUpdateTeam"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Delete teams, whose members stay; the services that were made for their keys end with them */
+        post: operations["litellmDeleteTeams"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One team, with its keys and members */
+        get: operations["litellmTeamInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The teams of the organization */
+        get: operations["litellmListTeams"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/team/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The teams of the organization, in pages */
+        get: operations["litellmListTeamsPaged"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/member_add": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put users into a team; an e-mail address of nobody here is invited */
+        post: operations["litellmAddTeamMembers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/member_update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change role and budget of a user in a team */
+        post: operations["litellmUpdateTeamMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/team/member_delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a user out of a team; they stay in the organization */
+        post: operations["litellmDeleteTeamMember"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/new": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Invite a person to the organization, or make a service of it */
+        post: operations["litellmNewUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Change a user */
+        post: operations["litellmUpdateUser"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/delete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End memberships, services and invitations, with their keys */
+        post: operations["litellmDeleteUsers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/info": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One user, with keys and team */
+        get: operations["litellmUserInfo"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/user/list": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The users of the organization: people, those who are invited, services */
+        get: operations["litellmListUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spend/logs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Calls, the newest 200; with start_date and end_date what each day cost */
+        get: operations["litellmSpendLogs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spend/tags": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What calls with each tag cost */
+        get: operations["litellmSpendTags"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spend/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The keys by what they have spent */
+        get: operations["litellmSpendKeys"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/spend/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The users by what they have spent */
+        get: operations["litellmSpendUsers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -8202,6 +8593,7 @@ export interface components {
             usage_daily: number;
             usage_weekly: number;
             usage_monthly: number;
+            /** @description Always 0, as those by day, week and month: what a provider charges for calls with your own key is between you and it */
             byok_usage?: number;
             byok_usage_daily?: number;
             byok_usage_weekly?: number;
@@ -8256,6 +8648,8 @@ export interface components {
             updated_at: string | null;
             /** Format: date-time */
             expires_at: string | null;
+            /** @description The account: usr_... of a person, org_... of an organization */
+            workspace_id: string;
             /**
              * @description A limit counts what is charged here: of calls with own keys of providers the fee
              * @enum {boolean}
@@ -8268,6 +8662,24 @@ export interface components {
             event: string;
             object: {
                 id: string;
+            };
+        };
+        /** @description Rubles */
+        Rubles: number;
+        /** @description Rubles */
+        RublesOrNull: number | null;
+        /** @description As it was written, {} without */
+        AnyObject: Record<string, never>;
+        LiteLLMKeys: (string | components["schemas"]["LiteLLMKey"])[];
+        LiteLLMMembers: components["schemas"]["LiteLLMMember"] | components["schemas"]["LiteLLMMember"][];
+        LiteLLMErrorBody: {
+            error: {
+                message: string;
+                type: string;
+                /** @description The field that is wrong */
+                param: string | null;
+                /** @description The HTTP status */
+                code: string;
             };
         };
         /** @description Rubles as decimal text, a whole number, or null where nothing was measured */
@@ -11270,6 +11682,664 @@ export interface components {
             /** @description Of the next page; null: absent */
             next: string | null;
         };
+        /** @description The hashes of the keys that were deleted. */
+        LiteLLMDeletedKeys: {
+            deleted_keys: string[];
+        };
+        /** @description Teams that were deleted, as they were named. */
+        LiteLLMDeletedTeams: {
+            deleted_teams: string[];
+        };
+        /** @description Users who were deleted, as they were named. */
+        LiteLLMDeletedUsers: {
+            deleted_users: string[];
+        };
+        /** @description A key. */
+        LiteLLMKey: {
+            /** @description Its hash */
+            token: string;
+            /** @description The ends of its text */
+            key_name: string;
+            key_alias: string | null;
+            spend: components["schemas"]["Rubles"];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            tpm_limit: number | null;
+            rpm_limit: number | null;
+            max_parallel_requests: number | null;
+            models: string[];
+            /** Format: date-time */
+            expires: string | null;
+            blocked: boolean;
+            metadata: components["schemas"]["AnyObject"];
+            /** @description This and what follows: null where the client that made the key did not name it */
+            user_id: string | null;
+            team_id: string | null;
+            organization_id: string | null;
+            aliases: components["schemas"]["Nothing"];
+            config: components["schemas"]["Nothing"];
+            permissions: components["schemas"]["Nothing"];
+            allowed_cache_controls: string[];
+            allowed_routes: string[];
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description What is to be different of a key. */
+        LiteLLMKeyChange: {
+            /** @description Its text or its hash */
+            key: string;
+            /** @description Its name */
+            key_alias?: string | null;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            tpm_limit?: number | null;
+            rpm_limit?: number | null;
+            max_parallel_requests?: number | null;
+            /** @description Slugs and patterns; none, or all-team-models: all */
+            models?: string[];
+            /** @description How long it works from now on, such as 12h or 30d */
+            duration?: string | null;
+            blocked?: boolean | null;
+            metadata?: unknown;
+            /** @description Of the caller, or a service */
+            user_id?: string | null;
+            /** @description Without user_id the key works for a service of the team */
+            team_id?: string | null;
+            organization_id?: string | null;
+            /** @description Default or llm_api */
+            key_type?: string | null;
+            /** @description False */
+            send_invite_email?: boolean | null;
+            /** @description Of no effect: the official client sends it */
+            api_key?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            permissions?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+        };
+        /** @description One key. */
+        LiteLLMKeyInfo: {
+            /** @description Its hash */
+            key: string;
+            info: components["schemas"]["LiteLLMKey"];
+        };
+        /** @description A new key. */
+        LiteLLMKeyInput: {
+            /** @description Null: texts of keys are made here */
+            key?: string | null;
+            /** @description Its name */
+            key_alias?: string | null;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            tpm_limit?: number | null;
+            rpm_limit?: number | null;
+            max_parallel_requests?: number | null;
+            /** @description Slugs and patterns; none, or all-team-models: all */
+            models?: string[];
+            /** @description How long it works from now on, such as 12h or 30d */
+            duration?: string | null;
+            blocked?: boolean | null;
+            metadata?: unknown;
+            /** @description Of the caller, or a service */
+            user_id?: string | null;
+            /** @description Without user_id the key works for a service of the team */
+            team_id?: string | null;
+            organization_id?: string | null;
+            /** @description Default or llm_api */
+            key_type?: string | null;
+            /** @description False */
+            send_invite_email?: boolean | null;
+            /** @description Of no effect: the official client sends it */
+            api_key?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            permissions?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+        };
+        /** @description A page of keys. */
+        LiteLLMKeyList: {
+            keys: components["schemas"]["LiteLLMKeys"];
+            total_count: number;
+            current_page: number;
+            total_pages: number;
+        };
+        /** @description Names keys that are to be deleted. */
+        LiteLLMKeysDeleted: {
+            /** @description Texts or hashes */
+            keys?: string[];
+            key_aliases?: string[];
+        };
+        /** @description A call, or a day with start_date and end_date. */
+        LiteLLMLog: {
+            request_id?: string;
+            call_type?: string;
+            /** @description Hash */
+            api_key?: string;
+            spend: components["schemas"]["Rubles"];
+            total_tokens?: number;
+            prompt_tokens?: number;
+            completion_tokens?: number;
+            /** @description Of a call a time, of a day its date */
+            startTime: string;
+            endTime?: string;
+            model?: string;
+            custom_llm_provider?: string;
+            user?: string;
+            team_id?: string;
+            end_user?: string;
+            session_id?: string;
+            request_tags?: string[];
+            /** @enum {string} */
+            status?: "success" | "failure";
+            /** @description Of a day: rubles by model */
+            models?: {
+                [key: string]: unknown;
+            };
+            /** @description Of a day: rubles by user */
+            users?: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A user in a team. */
+        LiteLLMMember: {
+            user_id?: string | null;
+            /** @description One who is no member yet is invited */
+            user_email?: string | null;
+            /** @enum {string|null} */
+            role?: "admin" | "user" | null;
+        };
+        /** @description The budget of a user. */
+        LiteLLMMemberBudget: {
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+        };
+        /** @description What is to be different of a user in a team. */
+        LiteLLMMemberChange: {
+            team_id: string;
+            max_budget_in_team?: components["schemas"]["Decimal"] | number;
+            budget_duration?: string | null;
+            user_id?: string | null;
+            /** @description One who is no member yet is invited */
+            user_email?: string | null;
+            /** @enum {string|null} */
+            role?: "admin" | "user" | null;
+            allowed_models?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+        };
+        /** @description Takes a user out of a team. */
+        LiteLLMMemberRemoved: {
+            team_id: string;
+            user_id?: string | null;
+            user_email?: string | null;
+        };
+        /** @description Puts users into a team. */
+        LiteLLMMembersAdded: {
+            team_id: string;
+            member: components["schemas"]["LiteLLMMembers"];
+            /** @description Rubles; the budget of the user, who is in one team */
+            max_budget_in_team?: components["schemas"]["Decimal"] | number;
+            budget_duration?: string | null;
+            allowed_models?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+        };
+        /** @description A user in a team, with their own budget. */
+        LiteLLMMembership: {
+            user_id: string;
+            team_id: string;
+            litellm_budget_table: components["schemas"]["LiteLLMMemberBudget"] | null;
+        };
+        /** @description A key that was made, with its text. */
+        LiteLLMNewKey: {
+            /** @description Its text, which is shown this once */
+            key: string;
+            token_id: string;
+            /** @description As it was asked for */
+            duration: string | null;
+            /** @description Its hash */
+            token: string;
+            /** @description The ends of its text */
+            key_name: string;
+            key_alias: string | null;
+            spend: components["schemas"]["Rubles"];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            tpm_limit: number | null;
+            rpm_limit: number | null;
+            max_parallel_requests: number | null;
+            models: string[];
+            /** Format: date-time */
+            expires: string | null;
+            blocked: boolean;
+            metadata: components["schemas"]["AnyObject"];
+            /** @description This and what follows: null where the client that made the key did not name it */
+            user_id: string | null;
+            team_id: string | null;
+            organization_id: string | null;
+            aliases: components["schemas"]["Nothing"];
+            config: components["schemas"]["Nothing"];
+            permissions: components["schemas"]["Nothing"];
+            allowed_cache_controls: string[];
+            allowed_routes: string[];
+            /** Format: date-time */
+            created_at: string;
+            created_by: string;
+            /** Format: date-time */
+            updated_at: string;
+        };
+        /** @description A user that was made. */
+        LiteLLMNewUser: {
+            user_id: string;
+            user_email: string | null;
+            user_alias: string | null;
+            /** @enum {string} */
+            user_role: "proxy_admin" | "org_admin" | "internal_user" | "proxy_admin_viewer";
+            teams: string[];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            models: string[];
+            spend: components["schemas"]["Rubles"];
+            tpm_limit: null;
+            rpm_limit: null;
+            metadata: components["schemas"]["AnyObject"];
+            /** @description Null where the client that made it did not name it */
+            organization_id: string | null;
+            /** @enum {string} */
+            status: "active" | "invited";
+            /** Format: date-time */
+            created_at: string | null;
+            /** @description Text of the key of a service, which is shown this once */
+            key: string | null;
+            /** @description Of a person, which works once */
+            invitation_link: string | null;
+        };
+        /** @description What calls with a tag cost. */
+        LiteLLMTagSpend: {
+            individual_request_tag: string;
+            log_count: number;
+            total_spend: components["schemas"]["Rubles"];
+        };
+        /** @description A team. */
+        LiteLLMTeam: {
+            team_id: string;
+            team_alias: string;
+            /** @description Null where the client that made it did not name it */
+            organization_id: string | null;
+            /** @description People, those who are invited, and services */
+            members_with_roles: components["schemas"]["LiteLLMTeamMember"][];
+            metadata: components["schemas"]["AnyObject"];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            models: string[];
+            tpm_limit: null;
+            rpm_limit: null;
+            blocked: boolean;
+            spend: components["schemas"]["Rubles"];
+            /** Format: date-time */
+            created_at: string;
+        };
+        /** @description What is to be different of a team. */
+        LiteLLMTeamChange: {
+            team_id: string;
+            /** @description Its name */
+            team_alias?: string | null;
+            organization_id?: string | null;
+            /** @description False */
+            blocked?: boolean | null;
+            metadata?: unknown;
+            team_member_budget?: unknown;
+            team_member_budget_duration?: unknown;
+            team_member_key_duration?: unknown;
+            team_member_rpm_limit?: unknown;
+            team_member_tpm_limit?: unknown;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            /** @description Slugs and patterns; none: all */
+            models?: string[];
+            max_parallel_requests?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+            team_member_permissions?: unknown;
+        };
+        /** @description One team, with what belongs to it. */
+        LiteLLMTeamInfo: {
+            team_id: string;
+            team_info: components["schemas"]["LiteLLMTeam"];
+            keys: components["schemas"]["LiteLLMKey"][];
+            team_memberships: components["schemas"]["LiteLLMMembership"][];
+        };
+        /** @description A new team. */
+        LiteLLMTeamInput: {
+            /** @description One that is chosen by the client; null: one is made */
+            team_id?: string | null;
+            members_with_roles?: components["schemas"]["LiteLLMMember"][];
+            /** @description Its name */
+            team_alias?: string | null;
+            organization_id?: string | null;
+            /** @description False */
+            blocked?: boolean | null;
+            metadata?: unknown;
+            team_member_budget?: unknown;
+            team_member_budget_duration?: unknown;
+            team_member_key_duration?: unknown;
+            team_member_rpm_limit?: unknown;
+            team_member_tpm_limit?: unknown;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            /** @description Slugs and patterns; none: all */
+            models?: string[];
+            max_parallel_requests?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+            team_member_permissions?: unknown;
+        };
+        /** @description A user in a team, as teams show them. */
+        LiteLLMTeamMember: {
+            user_id: string;
+            user_email: string | null;
+            /**
+             * @description Admin: an owner or manager of the organization
+             * @enum {string}
+             */
+            role: "admin" | "user";
+        };
+        /** @description A team, with the users that were put into it. */
+        LiteLLMTeamMembers: {
+            team_id: string;
+            team_alias: string;
+            /** @description Null where the client that made it did not name it */
+            organization_id: string | null;
+            /** @description People, those who are invited, and services */
+            members_with_roles: components["schemas"]["LiteLLMTeamMember"][];
+            metadata: components["schemas"]["AnyObject"];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            models: string[];
+            tpm_limit: null;
+            rpm_limit: null;
+            blocked: boolean;
+            spend: components["schemas"]["Rubles"];
+            /** Format: date-time */
+            created_at: string;
+            updated_users: components["schemas"]["LiteLLMUser"][];
+            updated_team_memberships: components["schemas"]["LiteLLMMembership"][];
+        };
+        /** @description A page of teams. */
+        LiteLLMTeamPage: {
+            teams: components["schemas"]["LiteLLMTeam"][];
+            total: number;
+            page: number;
+            page_size: number;
+            total_pages: number;
+        };
+        /** @description A team that was changed. */
+        LiteLLMTeamUpdated: {
+            team_id: string;
+            data: components["schemas"]["LiteLLMTeam"];
+        };
+        /** @description Names teams. */
+        LiteLLMTeams: {
+            team_ids: string[];
+        };
+        /** @description A person, somebody who is invited, or a service. */
+        LiteLLMUser: {
+            user_id: string;
+            user_email: string | null;
+            user_alias: string | null;
+            /** @enum {string} */
+            user_role: "proxy_admin" | "org_admin" | "internal_user" | "proxy_admin_viewer";
+            teams: string[];
+            max_budget: components["schemas"]["RublesOrNull"];
+            budget_duration: string | null;
+            models: string[];
+            spend: components["schemas"]["Rubles"];
+            tpm_limit: null;
+            rpm_limit: null;
+            metadata: components["schemas"]["AnyObject"];
+            /** @description Null where the client that made it did not name it */
+            organization_id: string | null;
+            /** @enum {string} */
+            status: "active" | "invited";
+            /** Format: date-time */
+            created_at: string | null;
+        };
+        /** @description What is to be different of a user. */
+        LiteLLMUserChange: {
+            user_id?: string | null;
+            /** @description Of a person, who is invited; without it the user is a service */
+            user_email?: string | null;
+            user_alias?: string | null;
+            /** @description Proxy_admin: owner; org_admin: manager; internal_user: member; proxy_admin_viewer: billing */
+            user_role?: string | null;
+            team_id?: string | null;
+            /** @description One at most */
+            teams?: string[];
+            organization_id?: string | null;
+            organizations?: string[];
+            /** @description False */
+            blocked?: boolean | null;
+            /** @description Of no effect: an invitation is sent where there is mail */
+            send_invite_email?: boolean | null;
+            metadata?: unknown;
+            password?: unknown;
+            sso_user_id?: unknown;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            /** @description Slugs and patterns; none: all */
+            models?: string[];
+            max_parallel_requests?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            permissions?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+        };
+        /** @description One user, with what belongs to them. */
+        LiteLLMUserInfo: {
+            user_id: string;
+            user_info: components["schemas"]["LiteLLMUser"];
+            keys: components["schemas"]["LiteLLMKey"][];
+            teams: components["schemas"]["LiteLLMTeam"][];
+        };
+        /** @description A new user. */
+        LiteLLMUserInput: {
+            /** @description One that is chosen by the client; null: one is made */
+            user_id?: string | null;
+            /** @description Of a service; true without it */
+            auto_create_key?: boolean | null;
+            /** @description Of that key */
+            key_alias?: string | null;
+            /** @description Of that key */
+            duration?: string | null;
+            /** @description Of a person, who is invited; without it the user is a service */
+            user_email?: string | null;
+            user_alias?: string | null;
+            /** @description Proxy_admin: owner; org_admin: manager; internal_user: member; proxy_admin_viewer: billing */
+            user_role?: string | null;
+            team_id?: string | null;
+            /** @description One at most */
+            teams?: string[];
+            organization_id?: string | null;
+            organizations?: string[];
+            /** @description False */
+            blocked?: boolean | null;
+            /** @description Of no effect: an invitation is sent where there is mail */
+            send_invite_email?: boolean | null;
+            metadata?: unknown;
+            password?: unknown;
+            sso_user_id?: unknown;
+            /** @description Rubles */
+            max_budget?: components["schemas"]["Decimal"] | number;
+            /** @description 1d, 7d or 30d (or 24h, 1w, 1mo); without it max_budget is for all time */
+            budget_duration?: string | null;
+            /** @description Slugs and patterns; none: all */
+            models?: string[];
+            max_parallel_requests?: unknown;
+            rpm_limit?: unknown;
+            tpm_limit?: unknown;
+            aliases?: unknown;
+            allowed_cache_controls?: unknown;
+            allowed_routes?: unknown;
+            budget_fallbacks?: unknown;
+            budget_id?: unknown;
+            budget_limits?: unknown;
+            config?: unknown;
+            enforced_params?: unknown;
+            guardrails?: unknown;
+            model_aliases?: unknown;
+            model_max_budget?: unknown;
+            model_rpm_limit?: unknown;
+            model_tpm_limit?: unknown;
+            object_permission?: unknown;
+            allowed_passthrough_routes?: unknown;
+            permissions?: unknown;
+            policies?: unknown;
+            prompts?: unknown;
+            router_settings?: unknown;
+            rpm_limit_type?: unknown;
+            soft_budget?: unknown;
+            spend?: unknown;
+            tags?: unknown;
+            tpm_limit_type?: unknown;
+        };
+        /** @description A page of users. */
+        LiteLLMUserPage: {
+            users: components["schemas"]["LiteLLMUser"][];
+            total: number;
+            page: number;
+            page_size: number;
+            total_pages: number;
+        };
+        /** @description A user who was changed. */
+        LiteLLMUserUpdated: {
+            user_id: string;
+            data: components["schemas"]["LiteLLMUser"];
+        };
+        /** @description Names users. */
+        LiteLLMUsers: {
+            user_ids: string[];
+        };
         LookInput: {
             /** @description At most 4 files with 16 MiB together */
             files: components["schemas"]["UsageUpload"][];
@@ -11497,6 +12567,8 @@ export interface components {
         NewWebhookSecret: {
             secret: string;
         };
+        /** @description An object without members. */
+        Nothing: Record<string, never>;
         /** @description Something that needs attention. */
         Notice: {
             /**
@@ -14477,6 +15549,17 @@ export interface components {
             };
             content: {
                 "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The request was refused, in LiteLLM's form */
+        LiteLLMError: {
+            headers: {
+                "X-Request-Id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["LiteLLMErrorBody"];
             };
         };
         /** @description The key is missing, invalid, disabled or expired */
@@ -17765,6 +18848,8 @@ export interface operations {
             query?: {
                 offset?: number;
                 include_disabled?: boolean;
+                /** @description The id of the account itself */
+                workspace_id?: string;
             };
             header?: never;
             path?: never;
@@ -17813,6 +18898,10 @@ export interface operations {
                     name: string;
                     limit?: components["schemas"]["LimitInput"];
                     limit_reset?: components["schemas"]["LimitReset"];
+                    /** @description The id of the account itself */
+                    workspace_id?: string | null;
+                    /** @description The id of who makes the key */
+                    creator_user_id?: string | null;
                     /** @description false alone: a limit counts what is charged here */
                     include_byok_in_limit?: boolean | null;
                     rate_limits?: null | components["schemas"]["RateLimits"];
@@ -31204,6 +32293,925 @@ export interface operations {
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];
             default: components["responses"]["Error"];
+        };
+    };
+    litellmGenerateKey: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "budget_duration": "30d",
+                 *       "key_alias": "build",
+                 *       "max_budget": 500,
+                 *       "metadata": {
+                 *         "owner": "ci"
+                 *       },
+                 *       "models": [
+                 *         "sim/*"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiteLLMKeyInput"];
+            };
+        };
+        responses: {
+            /** @description The new key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMNewKey"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmUpdateKey: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMKeyChange"];
+            };
+        };
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMKey"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmDeleteKeys: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMKeysDeleted"];
+            };
+        };
+        responses: {
+            /** @description The keys that are no longer accepted */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMDeletedKeys"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmKeyInfo: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description Its text or its hash; without it the key that asks */
+                key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMKeyInfo"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmListKeys: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                page?: number;
+                /** @description 10 without it */
+                size?: number;
+                user_id?: string;
+                team_id?: string;
+                organization_id?: string;
+                key_hash?: string;
+                key_alias?: string;
+                return_full_object?: boolean;
+                /** @description By when they were made; desc without it */
+                sort_order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMKeyList"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmNewTeam: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "budget_duration": "30d",
+                 *       "max_budget": 100000,
+                 *       "models": [
+                 *         "sim/*"
+                 *       ],
+                 *       "team_alias": "Research",
+                 *       "team_id": "research"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiteLLMTeamInput"];
+            };
+        };
+        responses: {
+            /** @description The team */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeam"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmUpdateTeam: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMTeamChange"];
+            };
+        };
+        responses: {
+            /** @description The team */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeamUpdated"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmDeleteTeams: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMTeams"];
+            };
+        };
+        responses: {
+            /** @description The teams that are gone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMDeletedTeams"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmTeamInfo: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                team_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The team */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeamInfo"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmListTeams: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description Teams of this user alone */
+                user_id?: string;
+                organization_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeam"][];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmListTeamsPaged: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                user_id?: string;
+                organization_id?: string;
+                team_id?: string;
+                /** @description A part of the name */
+                team_alias?: string;
+                page?: number;
+                /** @description 10 without it */
+                page_size?: number;
+                sort_order?: "asc" | "desc";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them, by name */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeamPage"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmAddTeamMembers: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMMembersAdded"];
+            };
+        };
+        responses: {
+            /** @description The team, with those users */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeamMembers"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmUpdateTeamMember: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMMemberChange"];
+            };
+        };
+        responses: {
+            /** @description The team, with that user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeamMembers"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmDeleteTeamMember: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMMemberRemoved"];
+            };
+        };
+        responses: {
+            /** @description The team */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTeam"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmNewUser: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "budget_duration": "1d",
+                 *       "max_budget": 1000,
+                 *       "user_alias": "Nightly report",
+                 *       "user_id": "nightly-report"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LiteLLMUserInput"];
+            };
+        };
+        responses: {
+            /** @description The user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMNewUser"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmUpdateUser: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMUserChange"];
+            };
+        };
+        responses: {
+            /** @description The user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMUserUpdated"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmDeleteUsers: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LiteLLMUsers"];
+            };
+        };
+        responses: {
+            /** @description The users who are gone */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMDeletedUsers"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            408: components["responses"]["LiteLLMError"];
+            409: components["responses"]["LiteLLMError"];
+            413: components["responses"]["LiteLLMError"];
+            415: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmUserInfo: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description Without it who asks */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The user */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMUserInfo"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmListUsers: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                page?: number;
+                /** @description 25 without it */
+                page_size?: number;
+                role?: "proxy_admin" | "org_admin" | "internal_user" | "proxy_admin_viewer";
+                /** @description Separated by commas */
+                user_ids?: string;
+                /** @description A part of the address */
+                user_email?: string;
+                /** @description Id */
+                team?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of them */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMUserPage"];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmSpendLogs: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description A day of the account (YYYY-MM-DD) */
+                start_date?: string;
+                /** @description A day of the account, which is included */
+                end_date?: string;
+                /** @description Text or hash of a key */
+                api_key?: string;
+                user_id?: string;
+                /** @description Of one call */
+                request_id?: string;
+                /** @description False: calls, also with two dates */
+                summarize?: "true" | "false";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The calls or days */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMLog"][];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmSpendTags: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description A day of the account (YYYY-MM-DD); without it 30 days */
+                start_date?: string;
+                /** @description A day of the account, which is included */
+                end_date?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tags, the dearest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMTagSpend"][];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmSpendKeys: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The keys, the dearest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMKey"][];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
+        };
+    };
+    litellmSpendUsers: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description Without it who asks */
+                user_id?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The users, the dearest first */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LiteLLMUser"][];
+                };
+            };
+            400: components["responses"]["LiteLLMError"];
+            401: components["responses"]["LiteLLMError"];
+            403: components["responses"]["LiteLLMError"];
+            404: components["responses"]["LiteLLMError"];
+            429: components["responses"]["LiteLLMError"];
+            500: components["responses"]["LiteLLMError"];
+            503: components["responses"]["LiteLLMError"];
+            default: components["responses"]["LiteLLMError"];
         };
     };
 }
