@@ -182,7 +182,11 @@ func (v *view) results(query string) []byte {
 	}
 	v.Title, v.Query, v.Asked = v.Words["search"], query, len(words) > 0
 	for _, r := range results {
-		text := excerpt(strings.ReplaceAll(r.in.text, writtenBase, v.variant.base), words)
+		text := r.in.text
+		if !slices.ContainsFunc(words, func(w string) bool { return begins(strings.ToLower(text), w) >= 0 }) {
+			text = r.page.about // found by its name
+		}
+		text = excerpt(strings.ReplaceAll(text, writtenBase, v.variant.base), words)
 		f := found{To: r.page.path(), Title: r.page.title, Lang: r.page.lang, Excerpt: marked(text, words)}
 		if r.in.id != "" {
 			f.To += "#" + r.in.id

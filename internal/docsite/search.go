@@ -42,9 +42,13 @@ func (b *book) find(words []string, lang string) []result {
 
 // find returns the sections of a page that have all words, best first.
 func (p *page) find(words []string) []result {
-	title, of := strings.ToLower(p.title+" "+p.name+" "+p.also), []result(nil)
+	title, of := strings.ToLower(p.title+" "+p.name), []result(nil)
 	for i := range p.sections {
-		if score := rate(title, &p.sections[i], i == 0, words); score > 0 {
+		names := title
+		if i == 0 { // the page itself is looked for by more words than its sections
+			names += " " + p.also
+		}
+		if score := rate(names, &p.sections[i], i == 0, words); score > 0 {
 			if p.lookedUp() && strings.ContainsFunc(words[0], func(r rune) bool { return strings.ContainsRune("_./", r) }) {
 				score += 15 // a name of the API or of a setting
 			}

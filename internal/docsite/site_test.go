@@ -445,6 +445,9 @@ func TestSearch(t *testing.T) {
 			t.Errorf("%q finds %v first, want %s", query, m, want)
 		}
 	}
+	if r := get(t, s, "/docs/search?q=failover"); strings.Contains(r.text, `<li lang="en"><a href="/docs/routing#when-an-attempt-fails"`) || !strings.Contains(r.text, "<p>How a provider is chosen") {
+		t.Error("a word by which a page is looked for finds sections that do not have it, or no sentence about the page")
+	}
 	for _, query := range []string{"", " ", "zzzzqqq", "money zzzzqqq", "<script>alert(1)</script>", `"><img src=x onerror=alert(1)>`, "\x00", "ß ẞ İ", strings.Repeat("a ", 60)} {
 		r := get(t, s, "/docs/search?q="+url.QueryEscape(query))
 		if r.StatusCode != http.StatusOK || inline.MatchString(strings.ReplaceAll(r.text, "value=\""+html.EscapeString(query)+"\"", "")) || strings.Contains(r.text, "<img src=x") {
