@@ -123,7 +123,7 @@ func importFiles(ctx context.Context, d Deps, c *operation.Call, in *ImportInput
 	snapshot := d.Catalog()
 	rubles, ok := new(big.Rat).SetString(effective.RubPerUSD)
 	if !ok {
-		return out, fault.Newf(fault.Internal, "accountapi.import", "The rate %q is no number.", effective.RubPerUSD)
+		return out, fault.Newf(fault.Internal, "accountapi.import", "The rate %q is not a number.", effective.RubPerUSD)
 	}
 	plan, err := gatewayimport.Read(in.Source, files, gatewayimport.World{Model: gatewayimport.Models(snapshot), Rate: rubles, Rates: d.MostRates, Now: c.At})
 	if err != nil {

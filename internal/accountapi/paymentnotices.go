@@ -40,5 +40,5 @@ func (d *Deps) mayNotify(from netip.Addr) error {
 			return nil
 		}
 	}
-	return fault.New(fault.PermissionDenied, "accountapi.mayNotify", "Notifications come from the addresses of the payment provider alone. If there is a proxy in front of this gateway, its operator must name it in server.trusted_proxies.")
+	return fault.New(fault.PermissionDenied, "accountapi.mayNotify", "Notifications are accepted only from the addresses of the payment provider. If there is a proxy in front of this gateway, its operator must name it in server.trusted_proxies.")
 }

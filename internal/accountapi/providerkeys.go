@@ -203,7 +203,7 @@ func changesOfProviderKeys(d Deps) []operation.Operation {
 				return out, err
 			}
 			if e == (ownkey.Edit{}) {
-				return out, fault.New(fault.Invalid, "accountapi.changeProviderKey", "Nothing is to be changed: give key, order or enabled.")
+				return out, fault.New(fault.Invalid, "accountapi.changeProviderKey", "The request changes nothing: give key, order or enabled.")
 			}
 			c.NoStore()
 			k, err := d.ProviderKeys.Change(ctx, c.User, in.ID, e, d.Catalog().Providers, c.Actor)

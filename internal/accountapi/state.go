@@ -85,7 +85,7 @@ func PresetState(m *preset.Manager, user string, models func(context.Context) (*
 	}}
 	s.List = func(ctx context.Context) (l resource.Listing, err error) {
 		if user == "" {
-			return l, fault.New(fault.Invalid, "accountapi.PresetState", "Presets are those of an account: name it with --user.")
+			return l, fault.New(fault.Invalid, "accountapi.PresetState", "Presets belong to an account: name it with --user.")
 		}
 		all, err := m.All(ctx, user)
 		for i := range all {

@@ -50,7 +50,7 @@ func (in *usersInput) search() (s report.PeopleSearch, err error) {
 		return s, fault.Field(op, "q", "q must have at most %d bytes.", 254).Coded("most_bytes", "most", 254)
 	}
 	if _, key := apikey.Check(q); key { // addresses are kept by browsers and proxies
-		return s, fault.Field(op, "q", "q must not be a whole key, which does not belong into an address. Send it in the body of POST /api/admin/users/find.").Coded("key_in_address")
+		return s, fault.Field(op, "q", "q must not be a whole key: keys do not belong in an address. Send it in the body of POST /api/admin/users/find.").Coded("key_in_address")
 	}
 	s.Looked(q)
 	if s.Role = in.Role; s.Role != "" && !isRole(s.Role) {

@@ -57,7 +57,7 @@ func (c Condition) met(there bool, version int64) error {
 
 // Moved is the refusal of a change of something that has another version.
 func Moved() error {
-	return fault.New(fault.Conflict, "alert.Put", "Somebody else changed it meanwhile: look at it again.").Coded("alert_moved")
+	return fault.New(fault.Conflict, "alert.Put", "Somebody else has changed it since then: load it again.").Coded("alert_moved")
 }
 
 // Rules are those that hold, in the order of Kinds.

@@ -260,7 +260,7 @@ func (n *NewKey) Check(now time.Time) error {
 		return fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.").Coded("past")
 	}
 	if management, ok := Check(n.Text); n.Text != "" && (!ok || management != n.Management) {
-		return fault.Field("apikey.Create", "key", "The text is no key of this kind: it must be whole, as weir key add has once printed it.").Coded("whole_key")
+		return fault.Field("apikey.Create", "key", "The text is not a key of this kind: give the whole text, as weir key add printed it.").Coded("whole_key")
 	}
 	return nil
 }

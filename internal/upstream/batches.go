@@ -132,7 +132,7 @@ func (b *Batches) Clear(ctx context.Context, p *batch.Part) error {
 func (b *Batches) target(p *batch.Part) (*catalog.Endpoint, *target, error) {
 	ep := b.catalog().Endpoint(p.Endpoint)
 	if ep == nil {
-		return nil, nil, fault.New(fault.NoEndpoints, "upstream.Batches", "The endpoint of the batch is in the catalog no more.")
+		return nil, nil, fault.New(fault.NoEndpoints, "upstream.Batches", "The endpoint of the batch is no longer in the catalog.")
 	}
 	t, err := b.client.target(ep.Provider)
 	if err != nil {

@@ -160,7 +160,7 @@ func (m *Manager) Make(ctx context.Context, o Order) (Batch, []string, error) {
 	}
 	most, err := b.Most()
 	if err != nil || most > ledger.MaxPosting {
-		return Batch{}, nil, fault.Field("voucher.Make", "codes", "All uses of the codes together may be worth at most %s rubles. Make fewer codes, or of less.", ledger.MaxPosting).Coded("vouchers_worth", "most", ledger.MaxPosting)
+		return Batch{}, nil, fault.Field("voucher.Make", "codes", "All uses of the codes together may be worth at most %s rubles. Make fewer codes, or codes of less value.", ledger.MaxPosting).Coded("vouchers_worth", "most", ledger.MaxPosting)
 	}
 	codes, sums := make([]string, o.Codes), make([]apikey.Sum, o.Codes)
 	for i := range codes {

@@ -55,7 +55,7 @@ func (l *List) Declare(keys map[string]string, rate Rate) (catalog.Declared, err
 func ReadList(data []byte) (*List, error) {
 	const op = "builtin.ReadList"
 	if err := rawjson.Check(data, rawjson.Limits{Depth: 16}); err != nil {
-		return nil, fault.New(fault.Invalid, op, "The price list is no valid JSON.").Because(err)
+		return nil, fault.New(fault.Invalid, op, "The price list is not valid JSON.").Because(err)
 	}
 	l := &List{data: data, Version: ListVersion(data)}
 	var err error

@@ -192,7 +192,7 @@ func (s *State) At(now time.Time, b *Base) *State {
 }
 
 func draftMoved() error {
-	return fault.New(fault.Conflict, "edit.Draft", "Somebody else changed the draft meanwhile: look at it again.").Coded("draft_moved")
+	return fault.New(fault.Conflict, "edit.Draft", "Somebody else has changed the draft since then: load it again.").Coded("draft_moved")
 }
 
 // open returns the draft to change: the open one if it has that version, or a new one where there is none and version is 0.

@@ -33,7 +33,7 @@ func (e *Editor) PublishDraft(ctx context.Context, version int64, from time.Time
 				Coded("prices_doubtful", "count", len(p.Questions))
 		}
 		if d.Prices.List != "" && d.Prices.Previous != s.Prices.List {
-			return nil, fault.New(fault.Conflict, "edit.Publish", "Another price list was put into use meanwhile: take the changes into the draft again.").Coded("list_moved")
+			return nil, fault.New(fault.Conflict, "edit.Publish", "Another price list has come into use since then: take the changes into the draft again.").Coded("list_moved")
 		}
 		now := e.now().UTC().Truncate(time.Microsecond)
 		d.Version++
@@ -176,7 +176,7 @@ func (e *Editor) RevertPublication(ctx context.Context, id int64, by audit.Actor
 	}
 	d, err = e.keep(ctx, d, &s, by)
 	if err == nil && d == nil {
-		err = fault.New(fault.Conflict, "edit.Revert", "The prices are as they were before this publication.").Coded("reverted_already")
+		err = fault.New(fault.Conflict, "edit.Revert", "These prices have been reverted already.").Coded("reverted_already")
 	}
 	return d, err
 }

@@ -118,7 +118,7 @@ func readJSON(dir fs.FS, name string, room *int) ([]byte, error) {
 		return nil, fault.Newf(fault.Invalid, "importer.Import", "The lists have more than %d bytes.", maxBytes)
 	}
 	if err := rawjson.Check(data, rawjson.Limits{}); err != nil {
-		return nil, fault.Newf(fault.Invalid, "importer.Import", "%s is no valid JSON.", name).Because(err)
+		return nil, fault.Newf(fault.Invalid, "importer.Import", "%s is not valid JSON.", name).Because(err)
 	}
 	return data, nil
 }

@@ -181,7 +181,7 @@ func (s *Store) SetAside(_ context.Context, life string, from int64, a *ledger.A
 	err = s.ask("SetAside", a.Node, func() error {
 		n := s.node(a.Node)
 		if n.life != life {
-			return fault.New(fault.Conflict, "ledgertest.SetAside", "The node has begun another life.")
+			return fault.New(fault.Conflict, "ledgertest.SetAside", "The node has been restarted since then.")
 		}
 		if position = n.position; position != from {
 			return nil
@@ -454,7 +454,7 @@ func (s *Store) Apply(_ context.Context, b *ledger.Batch) (position int64, err e
 	err = s.ask("Apply", b.Node, func() error {
 		n := s.node(b.Node)
 		if n.life != b.Life {
-			return fault.New(fault.Conflict, "ledgertest.Apply", "The node has begun another life.")
+			return fault.New(fault.Conflict, "ledgertest.Apply", "The node has been restarted since then.")
 		}
 		if n.position != b.From {
 			position = n.position

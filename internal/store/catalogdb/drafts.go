@@ -73,7 +73,7 @@ func (s *Catalog) PutDraft(ctx context.Context, d *edit.Draft) error {
 }
 
 func draftMoved() error {
-	return fault.New(fault.Conflict, "store.PutDraft", "Somebody else changed the draft meanwhile: look at it again.").Coded("draft_moved")
+	return fault.New(fault.Conflict, "store.PutDraft", "Somebody else has changed the draft since then: load it again.").Coded("draft_moved")
 }
 
 // DropDraft is edit.Drafts.DropDraft.

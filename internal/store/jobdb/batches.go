@@ -148,7 +148,7 @@ func (s *Jobs) Files(ctx context.Context, q batch.FileQuery) ([]batch.File, erro
 	if q.After != "" {
 		err := s.db.Read(ctx, &at, `SELECT created_at FROM files WHERE id = $1 AND user_id = $2`, q.After, q.User)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, fault.Field("store.Files", "after", "There is no file %.64q to go on after.", q.After)
+			return nil, fault.Field("store.Files", "after", "There is no file %.64q: after must be the id of a file.", q.After)
 		}
 		if err != nil {
 			return nil, sqldb.Failure("store.Files", err)

@@ -86,7 +86,7 @@ func advance(t *sqldb.Tx, node, life string, from, to int64, position *int64) (m
 	if err := t.Row(nodePlace, node).Scan(position, &has); err != nil || has == life {
 		return false, err
 	}
-	return false, fault.New(fault.Conflict, "store.Apply", "The node has begun another life.")
+	return false, fault.New(fault.Conflict, "store.Apply", "The node has been restarted since then.")
 }
 
 // Asides is ledger.Shelf.Asides.
