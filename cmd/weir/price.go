@@ -78,6 +78,8 @@ func (p *location) showDraft(ctx context.Context, o *app.Admin, e *edit.Editor, 
 		switch q.Kind {
 		case edit.DoubtfulMargin:
 			fmt.Printf("? %s: a margin of %s\n", q.Endpoint, q.Margin)
+		case edit.Leap:
+			fmt.Printf("? %s: %s at %s, which was %s\n", q.Endpoint, q.Name, cmp.Or(q.Price.String(), "0"), q.Old)
 		default:
 			fmt.Printf("? %s: %s at %s is below what the provider takes, %s\n", q.Endpoint, q.Name, q.Price, q.Cost)
 		}

@@ -32,12 +32,13 @@ type PriceChange struct {
 
 // PriceQuestion is a price that is asked about before it is published.
 type PriceQuestion struct {
-	Kind     string  `json:"kind" enum:"margin,below_cost"`
+	Kind     string  `json:"kind" enum:"margin,below_cost,leap"`
 	Endpoint string  `json:"endpoint"`
 	Margin   *string `json:"margin"` // above 0.5
-	Name     *string `json:"name"`   // of a price below what the provider takes
+	Name     *string `json:"name"`   // of a price below what the provider takes, and of a leap: one that is free, ten times what it was or a tenth
 	Price    *string `json:"price"`
 	Cost     *string `json:"cost"`
+	Old      *string `json:"old"` // of a leap
 }
 
 // PriceEffect is what the draft would have changed in the last seven days.
@@ -174,7 +175,7 @@ func draftOf(d *edit.Draft, p *edit.Preview) *PriceDraft {
 		}
 	}
 	for _, q := range p.Questions[:min(len(p.Questions), mostChanges)] {
-		out.Questions = append(out.Questions, PriceQuestion{q.Kind, q.Endpoint, accountapi.OrNull(q.Margin), accountapi.OrNull(q.Name), price(q.Price), price(q.Cost)})
+		out.Questions = append(out.Questions, PriceQuestion{q.Kind, q.Endpoint, accountapi.OrNull(q.Margin), accountapi.OrNull(q.Name), price(q.Price), price(q.Cost), price(q.Old)})
 	}
 	return out
 }

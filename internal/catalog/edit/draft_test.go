@@ -167,3 +167,25 @@ func TestDraftsAreChecked(t *testing.T) {
 		t.Errorf("a draft of nothing stays: %+v, %v", d, err)
 	}
 }
+
+// TestLeapsAreAsked: a price that becomes free, or ten times what it was or a tenth, is published only by those who are sure.
+func TestLeapsAreAsked(t *testing.T) {
+	t.Parallel()
+	for now, asked := range map[string]string{"0.9": "", "0.11": "", "1": edit.Leap, "1000000": edit.Leap, "0.01": edit.BelowCost, "0": edit.BelowCost} { // the provider takes 0.1
+		s, ctx := open(t), t.Context()
+		set := func(price string) (*edit.Draft, error) {
+			return s.EditDraft(ctx, 0, []edit.Edit{{ID: "open/acme/large", Set: edit.Spec{"prices.prompt": price}}}, admin)
+		}
+		if _, err := s.Change(ctx, edit.Change{Kind: edit.Endpoint, ID: "open/acme/large", Set: edit.Spec{"prices.prompt": "0.1", "prices.completion": "0.2"}}, admin); err != nil {
+			t.Fatal(err)
+		}
+		d, err := set(now)
+		if err != nil {
+			t.Fatalf("%s: %v", now, err)
+		}
+		p, err := s.Preview(ctx, d)
+		if err != nil || len(p.Questions) > 1 || len(p.Questions) == 1 != (asked != "") || asked != "" && p.Questions[0].Kind != asked {
+			t.Errorf("%s: %+v, %v", now, p.Questions, err)
+		}
+	}
+}

@@ -20,14 +20,16 @@ type PriceChange struct {
 const (
 	DoubtfulMargin = "margin"     // above 50 %, which is often meant as something else
 	BelowCost      = "below_cost" // the provider takes more
+	Leap           = "leap"       // free, or ten times what it was or a tenth: more often a slip of the pen than a price
 )
 
 // Question is a price that is asked about before it is published.
 type Question struct {
 	Kind, Endpoint string
 	Margin         string // of a doubtful margin
-	Name           string // of a price below cost
+	Name           string // of a price below cost, and of one that leaps
 	Price, Cost    money.Price
+	Old            money.Price // of one that leaps
 }
 
 // Preview is what a draft would change.
@@ -145,12 +147,21 @@ func (p *Preview) questions(was, is *EndpointView) []Question {
 	costs := p.After.Costs(is)
 	old := was.lines()
 	for _, l := range is.Pricing.Lines() {
-		cost := lineNamed(costs, l.Name).Price
-		if cost.Set && l.Price.Nano < cost.Nano && lineNamed(old, l.Name).Price != l.Price {
+		cost, before := lineNamed(costs, l.Name).Price, lineNamed(old, l.Name).Price
+		switch {
+		case before == l.Price:
+		case cost.Set && l.Price.Nano < cost.Nano:
 			out = append(out, Question{Kind: BelowCost, Endpoint: is.ID, Name: l.Name, Price: l.Price, Cost: cost})
+		case leaps(before, l.Price):
+			out = append(out, Question{Kind: Leap, Endpoint: is.ID, Name: l.Name, Price: l.Price, Old: before})
 		}
 	}
 	return out
+}
+
+// leaps reports whether a price that was charged becomes free, ten times what it was or a tenth.
+func leaps(old, now money.Price) bool {
+	return old.Set && old.Nano > 0 && (now.Nano/10 >= old.Nano || now.Nano <= old.Nano/10)
 }
 
 func specOf(v *EndpointView) Spec {

@@ -29,7 +29,7 @@ func (e *Editor) PublishDraft(ctx context.Context, version int64, from time.Time
 			return nil, err
 		}
 		if len(p.Questions) > 0 && !sure {
-			return nil, fault.Newf(fault.Conflict, "edit.Publish", "%d prices look wrong: a margin above 50 %%, or a price below the provider's. Look at them, and publish with sure.", len(p.Questions)).
+			return nil, fault.Newf(fault.Conflict, "edit.Publish", "%d prices look wrong: a margin above 50 %%, a price below the provider's, or one that is free, ten times what it was or a tenth. Look at them, and publish with sure.", len(p.Questions)).
 				Coded("prices_doubtful", "count", len(p.Questions))
 		}
 		if d.Prices.List != "" && d.Prices.Previous != s.Prices.List {

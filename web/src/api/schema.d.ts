@@ -13735,14 +13735,16 @@ export interface components {
         /** @description A price that is asked about before it is published. */
         PriceQuestion: {
             /** @enum {string} */
-            kind: "margin" | "below_cost";
+            kind: "margin" | "below_cost" | "leap";
             endpoint: string;
             /** @description Above 0.5 */
             margin: string | null;
-            /** @description Of a price below what the provider takes */
+            /** @description Of a price below what the provider takes, and of a leap: one that is free, ten times what it was or a tenth */
             name: string | null;
             price: string | null;
             cost: string | null;
+            /** @description Of a leap */
+            old: string | null;
         };
         /** @description An endpoint as the editor of prices shows it. */
         PricedEndpoint: {

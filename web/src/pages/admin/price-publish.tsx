@@ -154,6 +154,18 @@ function Questions({ draft }: { draft: Draft }) {
             : {t('belowCost')} <Money value={q.price} exact /> &lt; <Money value={q.cost} exact />
           </li>
         ))}
+      {draft.questions
+        .filter((q) => q.kind === 'leap')
+        .slice(0, most)
+        .map((q) => (
+          <li key={`${q.endpoint} ${q.name}`}>
+            <span translate="no" className="break-all">
+              {q.endpoint} <span translate="yes">{q.name && <PriceName name={q.name} />}</span>
+            </span>
+            : {Number(q.price) === 0 ? t('free') : t(Number(q.price) > Number(q.old) ? 'tenfold' : 'tenth')}{' '}
+            <Money value={q.old} exact /> → <Money value={q.price} exact />
+          </li>
+        ))}
     </ul>
   )
 }
