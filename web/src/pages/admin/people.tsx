@@ -257,7 +257,7 @@ function Who({ r, chosen }: { r: Row; chosen: Chosen }) {
           <Link
             to={`/admin/people/${r.id}`}
             search={shape.write(chosen)}
-            className="font-medium break-words text-ink no-underline hover:underline"
+            className="min-w-0 font-medium wrap-anywhere text-ink no-underline hover:underline"
           >
             <span translate="no">{r.name}</span>
           </Link>
