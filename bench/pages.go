@@ -60,6 +60,10 @@ var pageReads = []struct {
 	{"/presets", true, []string{"/api/presets"}},
 }
 
+// pagesProvider declares one of the endpoints that the calls have, without which it has no page.
+const pagesProvider = `providers: [{id: provider-1, base_url: "http://127.0.0.1:9/v1", models: [{id: vendor/model-1, context_length: 8000, prices: {prompt: "1", completion: "1"}}]}]
+`
+
 // pages measures what pages read of the database weir.db in a data directory, which is filled before, over HTTP: the processor time of the node for each page.
 func pages(ctx context.Context, s settings, data string) error {
 	data, err := filepath.Abs(data)
@@ -80,7 +84,7 @@ func pages(ctx context.Context, s settings, data string) error {
 		return err
 	}
 	config := filepath.Join(dir, "weir.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, "data_dir: %q\nserver: {listen: %q, admin_api: true}\n", data, address), 0o600); err != nil {
+	if err := os.WriteFile(config, fmt.Appendf(nil, "data_dir: %q\nserver: {listen: %q, admin_api: true}\n"+pagesProvider, data, address), 0o600); err != nil {
 		return err
 	}
 	run := runner(ctx, dir, binary, config)
