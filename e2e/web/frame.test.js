@@ -25,6 +25,42 @@ test('the palette finds a model with the keyboard in the wrong layout', async ()
   await page.done();
 });
 
+test('keys typed while the palette opens are in its field, and no shortcut runs behind it', async () => {
+  const page = await open(b, weir, { path: '/overview', signedIn: true });
+  const gate = Promise.withResolvers();
+  await page.route(/assets\/palette-[^/]*\.js$/, async (route) => { await gate.promise; await route.continue(); });
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('gm top');
+  gate.resolve();
+  const field = page.getByRole('dialog').getByRole('combobox');
+  await field.waitFor();
+  assert.equal(await field.inputValue(), 'gm top');
+  assert.equal(new URL(page.url()).pathname, '/overview');
+  await page.done();
+});
+
+test('the palette finds what can be done and pages that lie deeper', async () => {
+  const page = await open(b, weir, { path: '/overview', signedIn: true });
+  for (const [typed, name, to] of [['top up', /Top up the wallet/, '/money/top-up'], ['provider keys', /^Provider keys/, '/settings/provider-keys'], ['make a key', /Make a key/, '/keys'], ['security', /^Security/, '/settings/security']]) {
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').getByRole('combobox').fill(typed);
+    await page.getByRole('option', { name }).first().click();
+    await page.waitForURL((u) => u.pathname === to);
+    if (to === '/keys') await page.getByRole('form', { name: 'Make a key' }).getByRole('textbox', { name: 'Name' }).waitFor();
+    await settled(page);
+  }
+  await page.done();
+});
+
+test('a visitor on a phone reaches models, playground, documentation and status', async () => {
+  const page = await open(b, weir, { path: '/models', size: 'phone' });
+  const bar = page.getByRole('navigation', { name: 'Main' });
+  assert.deepEqual(await bar.getByRole('link').evaluateAll((all) => all.filter((a) => a.offsetParent !== null || getComputedStyle(a.parentElement).position === 'fixed').map((a) => a.getAttribute('href'))), ['/models', '/playground', '/docs', '/status']);
+  await bar.getByRole('link', { name: 'Status' }).click();
+  await page.waitForURL((u) => u.pathname === '/status');
+  await page.done();
+});
+
 test('the language changes at once and stays', async () => {
   const page = await open(b, weir, { path: '/models' });
   await page.getByRole('button', { name: /Russian/ }).click();

@@ -63,7 +63,8 @@ const groups: readonly {
     ],
   },
 ]
-const places = groups.flatMap((g) => g.places).filter((p) => hasPage(p.to))
+/** The places of the console that have a page. */
+export const places = groups.flatMap((g) => g.places).filter((p) => hasPage(p.to))
 
 /** The area of those who run the gateway: the same product with a marked sidebar. On the phone its places are a row above the page. */
 export function AdminFrame() {

@@ -54,6 +54,12 @@ export const phoneConsole: readonly Place[] = [
   { to: '/admin/people', label: 'people', icon: 'people' },
   { to: '/overview', label: 'account', icon: 'person' },
 ]
+/** What a visitor reaches on a phone. */
+export const visitorPhone: readonly Place[] = [
+  ...top,
+  { to: '/docs', label: 'docs', icon: 'book' },
+  { to: '/status', label: 'status', icon: 'pulse' },
+]
 export const isAt = (
   p: Pick<Place, 'to' | 'under'> & { beside?: readonly string[] | undefined },
   path: string,

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Dialog as RadixDialog } from 'radix-ui'
-import { useEffect, useMemo, useRef, useState } from 'react'
-import { send } from '../api/client'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { account, send } from '../api/client'
 import { useMe } from '../api/query'
 import { listKeys, listModels } from '../api/operations'
 import { useT } from '../i18n'
@@ -9,7 +9,10 @@ import { hasPage } from '../routes/paths'
 import { Icon, type IconName } from '../ui/icons'
 import { useGo, useIsPage } from '../ui/link'
 import { score } from '../ui/search'
-import { settings, side, top } from './nav'
+import { sections } from '../pages/settings/parts'
+import { places } from './admin-frame'
+import { members, settings, side, top } from './nav'
+import { endTyped } from './typed'
 
 interface Entry {
   key: string
@@ -35,6 +38,8 @@ async function keyNames(signal: AbortSignal): Promise<{ hash: string; name: stri
   return page.data
 }
 
+const playgrounds = ['image', 'video', 'audio', 'embeddings'] as const
+
 interface DocPage {
   path: string
   title: string
@@ -59,6 +64,8 @@ async function docEntries(signal: AbortSignal): Promise<{ title: string; note: s
 /** ⌘K: models, pages, own keys, and whatever has an id. A list box under a text field (ARIA 1.2). */
 export default function Palette({ onClose }: { onClose: () => void }) {
   const t = useT('common')
+  const s = useT('settings')
+  const a = useT('admin')
   const go = useGo()
   const isPage = useIsPage()
   const me = useMe()
@@ -120,14 +127,36 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         .sort((a, b) => b.s - a.s)
         .slice(0, n)
         .map((x) => x.r)
-    const pages = [...top, ...(me?.user ? [...side, settings] : [])]
+    const mine = me?.user ? [...side, ...(account === null ? [] : [members]), settings] : []
+    const pages: Omit<Entry, 'key' | 'group'>[] = [...top, ...mine]
       .filter((p) => hasPage(p.to))
       .map((p) => ({ title: t(p.label), to: p.to, icon: p.icon }))
+    // What lies a step deeper is found by name, and not listed before.
+    const deeper: typeof pages = []
+    if (me?.user) {
+      for (const at of sections)
+        deeper.push({ title: s(at), note: s('title'), to: `/settings/${at}`, icon: 'gear' })
+      deeper.push({ title: t('compare'), to: '/models/compare', icon: 'box' })
+      for (const at of playgrounds)
+        deeper.push({ title: t(`play_${at}`), note: t('playground'), to: `/playground/${at}`, icon: 'play' })
+    }
+    if (me?.operator)
+      for (const p of places) deeper.push({ title: a(p.label), note: t('console'), to: p.to, icon: p.icon })
+    const acts: typeof pages = !me?.user
+      ? []
+      : [
+          { title: t('actKey'), to: '/keys', icon: 'key', search: { new: '1' } },
+          { title: t('actTopUp'), to: '/money/top-up', icon: 'wallet' },
+          { title: t('actPreset'), to: '/presets', icon: 'sliders' },
+        ]
     if (me?.features.docs) pages.push({ title: t('docs'), to: '/docs', icon: 'book' })
     if (me?.features.rankings && hasPage('/rankings'))
       pages.push({ title: t('rankings'), to: '/rankings', icon: 'chart' })
     if (hasPage('/status')) pages.push({ title: t('status'), to: '/status', icon: 'pulse' })
-    for (const p of ranked(pages, (x) => [x.title, x.to], q ? 4 : 12))
+    for (const p of ranked(acts, (x) => [x.title, x.to], 3))
+      out.push({ key: p.to, group: t('paletteActs'), ...p })
+    const all = q ? [...pages, ...deeper.filter((p) => hasPage(p.to))] : pages
+    for (const p of ranked(all, (x) => [x.title, x.to, x.note ?? ''], q ? 6 : 12))
       out.push({ key: p.to, group: t('palettePages'), ...p })
     for (const m of ranked(models ?? [], (x) => [x.id, x.name], q ? 12 : 5))
       out.push({
@@ -152,7 +181,14 @@ export default function Palette({ onClose }: { onClose: () => void }) {
         to: `/docs/search?q=${encodeURIComponent(q.slice(0, 90))}`,
       })
     return out
-  }, [text, models, keys, docs, me, t, isPage])
+  }, [text, models, keys, docs, me, t, s, a, isPage])
+  // What was typed while this window was still loading is in the field before the next key comes.
+  const field = useCallback((e: HTMLInputElement | null) => {
+    if (!e) return
+    e.focus()
+    const typed = endTyped()
+    if (typed) setText((now) => now + typed)
+  }, [])
   useEffect(() => {
     setAt(0)
   }, [text])
@@ -187,7 +223,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
             <Icon name="search" className="text-ink3" />
             <span className="sr-only">{t('find')}</span>
             <input
-              autoFocus
+              ref={field}
               value={text}
               onChange={(e) => setText(e.target.value)}
               placeholder={t('find')}

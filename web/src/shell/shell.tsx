@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useRouter, useRouterState } from '@tanstack/react-router'
-import { lazy, Suspense, useEffect, useRef, useState } from 'react'
+import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { believe, setGate } from '../api/client'
 import { useLive } from '../api/live'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
@@ -16,7 +16,8 @@ import { Toasts } from '../ui/toast'
 import { Money } from '../ui/values'
 import { DemoMark } from './demo-mark'
 import { bar } from './first'
-import { initials, isAt, phone, phoneConsole, side, top } from './nav'
+import { initials, isAt, phone, phoneConsole, side, top, visitorPhone } from './nav'
+import { catchTyped, endTyped } from './typed'
 
 // Menus come after the first paint: the page does not wait for what opens on a press.
 const PersonMenu = lazy(
@@ -29,7 +30,9 @@ const PersonMenu = lazy(
     )[0],
 )
 const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
-const Palette = lazy(() => import('./palette'))
+const Palette = lazy(
+  async () => (await Promise.all([import('./palette'), loadMessages(['admin', 'settings'])]))[0],
+)
 const Seeing = lazy(() => import('./seeing'))
 const Gate = lazy(() => import('./gate'))
 const Keys = lazy(async () => (await Promise.all([import('./keys'), loadMessages(['shortcuts'])]))[0])
@@ -45,7 +48,21 @@ export function Shell() {
   const [keys, setKeys] = useState(false)
   const [asked, setAsked] = useState<{ why: 'expired' | 'prove'; done: (ok: boolean) => void } | null>(null)
   const running = me?.operator === true && (path === '/admin' || path.startsWith('/admin/'))
-  const below = (running ? phoneConsole : phone).filter((p) => hasPage(p.to))
+  const below = !me
+    ? []
+    : (running ? phoneConsole : me.user ? phone : visitorPhone).filter((p) => (p.to === '/docs' ? me.features.docs : hasPage(p.to)))
+  const finding = useRef(false)
+  const found = useCallback(() => {
+    finding.current = false
+    endTyped()
+    setPalette(false)
+  }, [])
+  const find = useCallback(() => {
+    if (finding.current) return
+    finding.current = true
+    catchTyped(found)
+    setPalette(true)
+  }, [found])
   const loading = useRouterState({ select: (s) => s.status === 'pending' })
 
   useEffect(() => {
@@ -93,7 +110,7 @@ export function Shell() {
     const f = (e: KeyboardEvent) => {
       if ((e.metaKey || e.ctrlKey) && e.key.toLowerCase() === 'k' && !e.shiftKey && !e.altKey) {
         e.preventDefault()
-        setPalette(true)
+        find()
         return
       }
       if (!shortcutsAllowed(e)) return
@@ -108,7 +125,7 @@ export function Shell() {
         if (field && field.offsetParent !== null) {
           field.focus()
           field.select()
-        } else setPalette(true)
+        } else find()
         return
       }
       if (e.key === 'g') {
@@ -126,7 +143,7 @@ export function Shell() {
     }
     window.addEventListener('keydown', f)
     return () => window.removeEventListener('keydown', f)
-  }, [router])
+  }, [router, find])
 
   return (
     <>
@@ -171,7 +188,7 @@ export function Shell() {
         <span className="flex-1" />
         <button
           type="button"
-          onClick={() => setPalette(true)}
+          onClick={find}
           aria-keyshortcuts="Control+K Meta+K"
           className="mr-1 hidden h-8 w-[280px] items-center gap-2 rounded-control border border-line bg-surface px-2.5 text-ink3 hover:border-line2 lg:flex"
         >
@@ -183,7 +200,7 @@ export function Shell() {
         </button>
         <button
           type="button"
-          onClick={() => setPalette(true)}
+          onClick={find}
           aria-label={t('find')}
           className="grid size-8 place-items-center rounded-control text-ink2 hover:bg-sunken max-md:size-11 lg:hidden"
         >
@@ -225,11 +242,11 @@ export function Shell() {
       <main
         id="content"
         tabIndex={-1}
-        className={`focus:outline-none ${me?.user && below.length > 2 ? 'max-md:pb-20' : ''}`}
+        className={`focus:outline-none ${below.length > 2 ? 'max-md:pb-20' : ''}`}
       >
         <Outlet />
       </main>
-      {me?.user && below.length > 2 && (
+      {below.length > 2 && (
         <nav
           aria-label={t('mainNav')}
           className="fixed inset-x-0 bottom-0 z-30 flex h-16 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
@@ -251,7 +268,7 @@ export function Shell() {
         </nav>
       )}
       <Suspense fallback={null}>
-        {palette && <Palette onClose={() => setPalette(false)} />}
+        {palette && <Palette onClose={found} />}
         {keys && <Keys onClose={() => setKeys(false)} />}
         {asked && <Gate why={asked.why} onDone={asked.done} />}
       </Suspense>

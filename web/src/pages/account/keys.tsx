@@ -1,6 +1,7 @@
 /** The account's keys: made with a name alone, shown once, limited and ended here. */
 import { useQuery } from '@tanstack/react-query'
-import { useRef, useState } from 'react'
+import { useRouterState } from '@tanstack/react-router'
+import { useEffect, useRef, useState } from 'react'
 import { post } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
@@ -56,6 +57,8 @@ export default function Keys() {
   const { data, error, refetch } = useQuery(listAccountKeys())
   useRenewed(['keys', 'calls'], [listAccountKeys], { every: 5_000 })
   const model = useQuery(firstModel)
+  // The palette leads here with ?new=1.
+  const wanted = useRouterState({ select: (s) => (s.location.search as { new?: string }).new === '1' })
   const [asked, setAsked] = useState(false)
   const { fresh, show, menu, windows } = useKeyActions()
   const field = useRef<HTMLInputElement>(null)
@@ -76,6 +79,11 @@ export default function Keys() {
     setTimeout(() => field.current?.focus())
   } // after the form is there
   useShortcuts({ n: ask })
+  useEffect(() => {
+    if (!wanted || !me) return
+    ask()
+    go('/keys', { replace: true })
+  })
   return (
     <Page>
       <PageHead title={t('title')} note={t('note')}>

@@ -6,7 +6,8 @@ import { hasPage } from '../../routes/paths'
 import { Link } from '../../ui/link'
 import { Page, PageHead } from '../../ui/page'
 
-const sections = ['profile', 'security', 'notifications', 'routing', 'provider-keys', 'data'] as const
+/** The pages of the settings, /settings/…, in their order. */
+export const sections = ['profile', 'security', 'notifications', 'routing', 'provider-keys', 'data'] as const
 
 /** Reads parts of the page of security again, and what all pages know of the person. */
 export const renew = (...read: Parameters<typeof again>) =>
