@@ -70,6 +70,10 @@ test('a call that nobody answered says so, costs nothing and is not on its way',
   const page = await open(b, weir, { path: `/calls/${failed.id}`, signedIn: true });
   await page.getByRole('heading', { name: 'Why nobody answered' }).waitFor();
   await page.getByText('Nothing was charged for.').waitFor();
+  const why = page.getByRole('region', { name: 'Why it failed' });
+  assert.match(await why.innerText(), /No provider gave a usable answer|no room for this call|did not answer in time/);
+  assert.match(await why.innerText(), /ry again/);
+  assert.equal(await why.getByRole('link', { name: /^About / }).getAttribute('href'), '/docs/errors');
   assert.equal(await page.getByText('Not settled yet').count(), 0);
   await accessible(page);
   await page.done();

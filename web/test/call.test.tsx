@@ -107,6 +107,43 @@ test('spans follow each other without a gap', () => {
     spansOf([], 3, { before: 'b', after: 'a', failed: () => '', first: () => '', answer: () => '' }),
   ).toHaveLength(1)
 })
+test('lanesOf: a dry run says who is asked first and who after it', () => {
+  const { lanes } = lanesOf(candidates, [], true)
+  expect(lanes.map((l) => [l.provider, l.kind, l.place])).toEqual([
+    ['bedrock', 'first', 1],
+    ['anthropic', 'then', 2],
+    ['vertex', 'then', 3],
+    ['azure', 'dropped', 0],
+    ['reseller', 'dropped', 0],
+  ])
+  expect(sentence(translator('route'), lanes, (p) => p)).toMatch(
+    /^Asked first: bedrock\. After it, in this order: anthropic → vertex\. azure was left out/,
+  )
+})
+test('spansOf: the time of a job that was accepted is its provider’s, not the gateway’s', () => {
+  const words = {
+    before: 'before',
+    after: 'after',
+    failed: () => 'failed',
+    first: () => 'first',
+    answer: () => 'accepted',
+    job: () => 'job',
+  }
+  const times = (all: FlowAttempt & { provider: string }) =>
+    spansOf([all], 74_000, words).map((s) => [s.label, s.from, s.to, s.tone])
+  expect(times(attempt('openai/sora', 200, 3, null, 260))).toEqual([
+    ['before', 0, 3, 'own'],
+    ['accepted', 3, 260, 'answer'],
+    ['job', 260, 74_000, 'answer'],
+  ])
+  // A job that was not taken has no time of a provider.
+  expect(times(attempt('openai/sora', 503, 3, null, 260, 'provider_overloaded')).at(-1)).toEqual([
+    'after',
+    260,
+    74_000,
+    'own',
+  ])
+})
 const line = (kind: string, quantity: number, price: string, cost: string): CostLine => ({
   kind,
   quantity,

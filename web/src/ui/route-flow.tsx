@@ -32,7 +32,7 @@ export interface Lane {
   readonly key: string
   readonly endpoint: string
   readonly provider: string
-  readonly kind: 'answered' | 'failed' | 'spare' | 'dropped'
+  readonly kind: 'answered' | 'failed' | 'first' | 'then' | 'spare' | 'dropped'
   readonly place: number
   readonly candidate: FlowCandidate | null
   readonly attempt: FlowAttempt | null
@@ -81,10 +81,11 @@ export const providerOf = (endpoint: string) => endpoint.split('/')[0] ?? endpoi
 const idOf = (x: { endpoint: string; own_key?: string | null }) =>
   x.endpoint + (x.own_key ? ` ${x.own_key}` : '')
 
-/** Lanes in the order in which they are shown: tried, spare, dropped. */
+/** Lanes in the order in which they are shown: tried, spare, dropped. Those of a plan that is not carried out yet: first, then, dropped. */
 export function lanesOf(
   candidates: readonly FlowCandidate[],
   attempts: readonly FlowAttempt[],
+  planned = false,
 ): { lanes: readonly Lane[]; gates: readonly string[] } {
   const tried = new Set(attempts.map(idOf))
   const lane = (
@@ -110,7 +111,16 @@ export function lanesOf(
   const spare = rest
     .filter((c) => !c.dropped_by)
     .sort((a, b) => a.order - b.order)
-    .map((c, i) => lane('spare', c.endpoint, attempts.length + i + 1, c, null, `s${i} ${idOf(c)}`))
+    .map((c, i) =>
+      lane(
+        planned ? (i === 0 ? 'first' : 'then') : 'spare',
+        c.endpoint,
+        attempts.length + i + 1,
+        c,
+        null,
+        `s${i} ${idOf(c)}`,
+      ),
+    )
   const out = rest
     .filter((c) => c.dropped_by)
     .sort((a, b) => rank(b.dropped_by!) - rank(a.dropped_by!))
@@ -127,12 +137,13 @@ function outcome(t: T<'route'>, l: Lane): string {
 function outcomeOf(t: T<'route'>, l: Lane): string {
   const a = l.attempt
   if (l.kind === 'dropped') return t.or(`why_${l.candidate!.dropped_by}`, l.candidate!.dropped_by!)
-  if (!a) return t('spare')
+  if (!a) return t(l.kind === 'first' ? 'askedFirst' : l.kind === 'then' ? 'askedThen' : 'spare')
   const time = a.ended_ms - a.started_ms
-  if (l.kind === 'answered')
-    return a.first_token_ms === null
-      ? t('answeredIn', { time: ms(t, time) })
-      : t('answeredFirst', { time: ms(t, Math.max(0, a.first_token_ms - a.started_ms)) })
+  if (l.kind === 'answered') {
+    const took = a.first_token_ms === null ? time : a.first_token_ms - a.started_ms
+    if (took < 1) return t('answeredAtOnce')
+    return t(a.first_token_ms === null ? 'answeredIn' : 'answeredFirst', { time: duration(took) })
+  }
   const why = a.reason ? t.or(`fault_${a.reason}`, a.reason.replace(/_/g, ' ')) : ''
   if (time < 1) return t('failedAtOnce', { status: a.status ? String(a.status) : '', why }).trim()
   return t('failedAfter', { status: a.status ? String(a.status) : '', why, time: ms(t, time) }).trim()
@@ -146,6 +157,10 @@ export function sentence(t: T<'route'>, lanes: readonly Lane[], name: Names): st
   for (const l of lanes)
     if (l.attempt)
       out.push(t('saysTried', { place: l.place, provider: name(l.provider), outcome: outcome(t, l) }))
+  const first = lanes.find((l) => l.kind === 'first')
+  if (first) out.push(t('saysFirst', { provider: name(first.provider) }))
+  const then = lanes.filter((l) => l.kind === 'then')
+  if (then.length > 0) out.push(t('saysThen', { providers: then.map((l) => name(l.provider)).join(' → ') }))
   const spare = lanes.filter((l) => l.kind === 'spare')
   if (spare.length > 0) out.push(t('saysSpare', { providers: list(spare.map((l) => name(l.provider))) }))
   for (const l of lanes)
@@ -169,6 +184,7 @@ export function RouteFlow({
   answerNote,
   title,
   names = (p) => p,
+  planned = false,
 }: {
   candidates: readonly FlowCandidate[]
   attempts: readonly FlowAttempt[]
@@ -180,13 +196,18 @@ export function RouteFlow({
   answerNote?: string
   title: string
   names?: Names
+  /** A dry run: nothing was asked, and the lanes say what would be */
+  planned?: boolean
 }) {
   const t = useT('route')
   const [view, setView] = useState<'picture' | 'table'>('picture')
   const turn = () => setView(view === 'table' ? 'picture' : 'table')
   useShortcuts({ t: turn, T: turn })
   const [width, box] = useWidth()
-  const { lanes, gates } = useMemo(() => lanesOf(candidates, attempts), [candidates, attempts])
+  const { lanes, gates } = useMemo(
+    () => lanesOf(candidates, attempts, planned),
+    [candidates, attempts, planned],
+  )
   const says = sentence(t, lanes, names)
   const narrow = width < 620
   return (
@@ -240,13 +261,24 @@ function useWidth(): [number, (e: HTMLDivElement | null) => void] {
 const ink: Record<Lane['kind'], string> = {
   answered: 'stroke-accent',
   failed: 'stroke-warn',
+  first: 'stroke-accent',
+  then: 'stroke-ink3',
   spare: 'stroke-ink3',
   dropped: 'stroke-ink3',
 }
-const weight: Record<Lane['kind'], number> = { answered: 4, failed: 3, spare: 1.6, dropped: 1.6 }
+const weight: Record<Lane['kind'], number> = {
+  answered: 4,
+  failed: 3,
+  first: 3,
+  then: 1.6,
+  spare: 1.6,
+  dropped: 1.6,
+}
 const frame: Record<Lane['kind'], string> = {
   answered: 'fill-accent-soft stroke-accent',
   failed: 'fill-warn-soft stroke-warn',
+  first: 'fill-accent-soft stroke-accent',
+  then: 'fill-surface stroke-line',
   spare: 'fill-surface stroke-line',
   dropped: '',
 }
@@ -445,7 +477,14 @@ function folds(t: T<'route'>, lanes: readonly Lane[]): string {
     .join(', ')
 }
 
-const tones = { answered: 'accent', failed: 'warn', spare: 'plain', dropped: 'bad' } as const
+const tones = {
+  answered: 'accent',
+  failed: 'warn',
+  first: 'accent',
+  then: 'plain',
+  spare: 'plain',
+  dropped: 'bad',
+} as const
 function Steps({ lanes, names }: { lanes: readonly Lane[]; names: Names }) {
   const t = useT('route')
   return (

@@ -27,6 +27,8 @@ export function spansOf(
     failed: (a: TimedAttempt) => string
     first: (a: TimedAttempt) => string
     answer: (a: TimedAttempt) => string
+    /** What a provider does after it took a job: given for calls whose answer comes later. */
+    job?: (a: TimedAttempt) => string
   },
 ): readonly Span[] {
   const out: Span[] = [
@@ -50,7 +52,16 @@ export function spansOf(
     }
   })
   const last = attempts.at(-1)
-  if (last)
+  const took = words.job && last && last.reason === null && last.status >= 200 && last.status <= 299
+  if (last && took)
+    out.push({
+      key: 'job',
+      label: words.job!(last),
+      from: last.ended_ms,
+      to: Math.max(total, last.ended_ms),
+      tone: 'answer',
+    })
+  else if (last)
     out.push({
       key: 'after',
       label: words.after,

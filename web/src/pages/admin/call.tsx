@@ -83,7 +83,7 @@ export default function AdminCall() {
         <Words call={call} />
         <Earned call={call} />
       </div>
-      <CallView call={call} />
+      <CallView call={call} own={false} />
     </Page>
   )
 }

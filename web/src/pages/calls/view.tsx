@@ -1,9 +1,9 @@
 /** One call: why this provider, where the time went, what it cost. For its page and for the drawer of the list. */
 import { useQuery } from '@tanstack/react-query'
-import { useMemo, type ReactNode } from 'react'
+import { lazy, Suspense, useMemo, type ReactNode } from 'react'
 import { catalogQuery } from '../catalog/data'
 import { approximately, date, decimal, duration, integer, money, plain, times, tokens } from '../../format'
-import { useT } from '../../i18n'
+import { loadMessages, useT } from '../../i18n'
 import { CostTable } from '../../ui/cost-table'
 import { Link, useIsPage } from '../../ui/link'
 import { Level, Tag } from '../../ui/marks'
@@ -12,7 +12,21 @@ import { RouteFlow, ms } from '../../ui/route-flow'
 import { Waterfall, spansOf } from '../../ui/waterfall'
 import { isPending, type Call } from './data'
 
-export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) {
+const Failure = lazy(async () => (await Promise.all([import('./failure'), loadMessages(['failures'])]))[0])
+
+/** Status of a call whose answer comes later, such as a video. */
+const ACCEPTED = 202
+
+export function CallView({
+  call: c,
+  drawer,
+  own = true,
+}: {
+  call: Call
+  drawer?: boolean
+  /** Whether it is a call of the person who looks */
+  own?: boolean
+}) {
   const t = useT('calls')
   const r = useT('route')
   const isPage = useIsPage()
@@ -32,7 +46,9 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
         failed: (a) =>
           `${names(a.provider)}: ${a.status > 0 ? `${a.status} ` : ''}${a.reason ? r.or(`fault_${a.reason}`, a.reason.replace(/_/g, ' ')) : ''}`.trim(),
         first: (a) => t('attFirst', { provider: names(a.provider) }),
-        answer: (a) => t('attAnswer', { provider: names(a.provider) }),
+        answer: (a) =>
+          t(c.status === ACCEPTED ? 'attAccepted' : 'attAnswer', { provider: names(a.provider) }),
+        ...(c.status === ACCEPTED ? { job: (a) => t('attJob', { provider: names(a.provider) }) } : {}),
       }),
     [c, names, t, r],
   )
@@ -45,6 +61,11 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
   const share = (v: string) => money(plain(times(decimal(v)!, 100)), { exact: true, sign: false }) + '\u202f%'
   return (
     <div className="grid grid-cols-[minmax(0,1fr)] gap-4">
+      {c.error && !c.canceled && (
+        <Suspense fallback={<span data-waits className="h-24" />}>
+          <Failure call={c} names={names} own={own} />
+        </Suspense>
+      )}
       <RouteFlow
         title={answered ? t('why') : t('whyNot')}
         candidates={c.plan.candidates}
@@ -56,7 +77,7 @@ export function CallView({ call: c, drawer }: { call: Call; drawer?: boolean }) 
           ? {
               answer:
                 u.completion_tokens > 0 ? t('answerTokens', { n: u.completion_tokens }) : String(c.status),
-              answerNote: t('inTime', { time: ms(r, c.duration_ms) }),
+              answerNote: c.duration_ms < 1 ? t('inUnder') : t('inTime', { time: duration(c.duration_ms) }),
             }
           : {})}
       />

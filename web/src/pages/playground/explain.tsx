@@ -46,6 +46,7 @@ export default function Explain({ body, onClose }: { body: Request; onClose: () 
             title={t('explainRoute')}
             candidates={plan.candidates as unknown as FlowCandidate[]}
             attempts={[]}
+            planned
             asked={body.model}
             names={(p) => prepared?.providers.get(p) ?? p}
           />

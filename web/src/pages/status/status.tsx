@@ -18,6 +18,20 @@ type Provider = Status['providers'][number]
 const tones: Record<string, Tone> = { ok: 'good', degraded: 'warn', down: 'bad', idle: 'plain' }
 const order = ['down', 'degraded', 'ok', 'idle']
 
+/** What the page may say of all together: with no calls it knows nothing, and what was not called is not called good. */
+export function sayOf(s: Pick<Status, 'state' | 'providers'>): 'idle' | 'some' | Status['state'] {
+  const idle = s.providers.filter((p) => p.state === 'idle').length
+  if (s.state !== 'ok' || idle === 0) return s.state
+  return idle === s.providers.length ? 'idle' : 'some'
+}
+const looks = {
+  ok: ['bg-good-soft', 'text-good', 'check'],
+  some: ['bg-good-soft', 'text-good', 'check'],
+  idle: ['bg-sunken', 'text-ink3', 'clock'],
+  degraded: ['bg-warn-soft', 'text-warn', 'warning'],
+  down: ['bg-bad-soft', 'text-bad', 'warning'],
+} as const
+
 /** How the providers work, for everybody. */
 export default function StatusPage() {
   const t = useT('status')
@@ -31,6 +45,8 @@ export default function StatusPage() {
   const off = q.error instanceof ApiError && q.error.status === 404
   useRenewed(['status'], [getStatus], { on: Boolean(me?.user) && s !== undefined && !off })
   const rows = s && [...s.providers].sort((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+  // Who was not called says nothing of how it works.
+  const said = s && sayOf(s)
   const state = (p: Provider) => (
     <State tone={tones[p.state] ?? 'plain'}>{t.or(`state_${p.state}`, p.state)}</State>
   )
@@ -72,7 +88,7 @@ export default function StatusPage() {
         <Empty icon="pulse" title={t('off')} />
       ) : q.error && !s ? (
         <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
-      ) : !s || !rows ? (
+      ) : !s || !rows || !said ? (
         <SkeletonRows rows={6} />
       ) : rows.length === 0 ? (
         <Empty icon="pulse" title={t('empty')}>
@@ -82,19 +98,12 @@ export default function StatusPage() {
         <>
           <div
             role="status"
-            className={
-              `mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ` +
-              `${s.state === 'ok' ? 'bg-good-soft' : s.state === 'degraded' ? 'bg-warn-soft' : 'bg-bad-soft'}`
-            }
+            className={`mb-5 flex items-center gap-3 rounded-panel px-5 py-4 ${looks[said][0]}`}
           >
-            <Icon
-              name={s.state === 'ok' ? 'check' : 'warning'}
-              size={20}
-              className={s.state === 'ok' ? 'text-good' : s.state === 'degraded' ? 'text-warn' : 'text-bad'}
-            />
+            <Icon name={looks[said][2]} size={20} className={looks[said][1]} />
             <div>
-              <p className="text-section">{t(s.state)}</p>
-              <p className="text-small text-ink2">{t(`${s.state}Text`)}</p>
+              <p className="text-section">{t(said)}</p>
+              <p className="text-small text-ink2">{t(`${said}Text`)}</p>
             </div>
           </div>
           <div className="overflow-clip rounded-panel border border-line bg-surface">
