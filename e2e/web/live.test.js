@@ -9,13 +9,32 @@ const chat = async (model = 'sim/anywhere') => assert.equal((await weir.call('/v
 await chat();
 const streams = (page) => { const all = []; page.on('request', (r) => { if (r.url().includes('/api/events')) all.push(r); }); return all; };
 
-test('new calls are announced, and rows move only when the reader asks', async () => {
+/** Scrolls the page away from its beginning: then new rows wait until they are asked for. */
+const down = (page) => page.evaluate(() => { document.body.style.minHeight = '300vh'; window.scrollTo(0, 120); });
+
+test('at the top new calls come in by themselves, and when Live is switched on what was missed', async () => {
+  const page = await open(b, weir, { path: '/calls', signedIn: true });
+  const rows = page.locator('tbody [data-row]');
+  const before = await rows.count();
+  await chat();
+  await page.waitForFunction((n) => document.querySelectorAll('tbody [data-row]').length === n, before + 1);
+  await page.getByRole('switch', { name: 'Live' }).click();
+  await chat();
+  await becomes(async () => (await (await page.request.get(`${weir.url}/api/calls?limit=50`)).json()).data.length, before + 2);
+  assert.equal(await rows.count(), before + 1);
+  await page.getByRole('switch', { name: 'Live' }).click();
+  await page.waitForFunction((n) => document.querySelectorAll('tbody [data-row]').length === n, before + 2);
+  await page.done();
+});
+
+test('further down new calls are announced, and rows move only when the reader asks', async () => {
   const page = await open(b, weir, { signedIn: true });
   const all = streams(page);
   await page.goto(`${weir.url}/calls`);
   await settled(page);
   const rows = page.locator('tbody [data-row]');
   const before = await rows.count();
+  await down(page);
   const first = await rows.first().getAttribute('data-key');
   await chat();
   await chat('sim/chat');
@@ -29,6 +48,7 @@ test('new calls are announced, and rows move only when the reader asks', async (
   // A filter that does not fit them: not announced.
   await page.goto(`${weir.url}/calls?model=sim/chat`);
   await settled(page);
+  await down(page);
   await chat();
   await chat('sim/chat');
   await page.getByRole('button', { name: '1 new call', exact: true }).waitFor();
@@ -57,6 +77,7 @@ test('without a stream pages ask again, and a hidden tab does neither', async ()
   await page.goto(`${weir.url}/calls`);
   await page.waitForSelector('tbody [data-row]');
   page.on('request', (r) => { if (r.url().includes('/api/calls?')) asked.push(r.url()); });
+  await down(page);
   await chat();
   await page.clock.fastForward(16_000);
   await page.getByRole('button', { name: /new call/ }).waitFor();
@@ -168,6 +189,7 @@ test('a page shows what happens between its reading and its stream', async () =>
     await page.goto(`${weir.url}${path}`);
     await settled(page);
     assert.equal(await seen(page).count(), 0, path);
+    if (path === '/calls') await down(page);
     await act();
     isWhole();
     await seen(page).first().waitFor();

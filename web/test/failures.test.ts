@@ -19,6 +19,7 @@ const none = new Set([
   'idempotency_mismatch',
   'idempotency_not_kept',
   'storage_unavailable',
+  'error_type',
   'canceled',
   'video_not_ready',
   'video_expired',

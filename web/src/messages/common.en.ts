@@ -62,6 +62,7 @@ const messages = {
   yes: 'Yes',
   no: 'No',
   undo: 'Undo',
+  draftKept: 'What you had not saved here is back. It is not saved yet.',
   unknown: 'unknown',
   optional: 'optional',
   tooLong: { one: '{n} character too long', other: '{n} characters too long' },

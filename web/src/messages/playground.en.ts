@@ -146,6 +146,8 @@ const messages = {
   otherText: 'It gets the history up to this message, in a column of its own.',
   otherFull: 'Four columns are the most: it takes the place of this one.',
   runIt: 'Run',
+  aloneNow: '{name} goes on alone.',
+  closedNow: '{name} is closed.',
   mainModel: 'Go on with {name} alone',
   rawFrames: 'Raw frames',
   framesText: 'What the stream brought, each with its time since the request. It is not kept.',

@@ -3,6 +3,7 @@ import { account, post } from '../api/client'
 import { useT } from '../i18n'
 import { hasPage } from '../routes/paths'
 import { setTheme, theme, type Theme } from '../settings'
+import { forgetDrafts } from '../ui/draft'
 import { Icon } from '../ui/icons'
 import { Menu, type MenuItem } from '../ui/overlay'
 import { setShortcuts, shortcutsOn } from '../ui/shortcuts'
@@ -70,6 +71,7 @@ export function PersonMenu({
       toast(t('error_offline'))
       return
     }
+    forgetDrafts()
     location.assign('/')
   }
   return (

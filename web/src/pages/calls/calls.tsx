@@ -44,6 +44,17 @@ const kinds = [
   'audio.transcriptions',
 ] as const
 
+/** Whether the page is scrolled to its beginning, where new rows may come in. */
+function useAtTop(): boolean {
+  const [top, setTop] = useState(() => window.scrollY < 8)
+  useEffect(() => {
+    const f = () => setTop(window.scrollY < 8)
+    window.addEventListener('scroll', f, { passive: true })
+    return () => window.removeEventListener('scroll', f)
+  }, [])
+  return top
+}
+
 export default function Calls() {
   const t = useT('calls')
   const c = useT('common')
@@ -81,9 +92,13 @@ export default function Calls() {
   const came =
     watching && rows && newest.data && !newest.isPlaceholderData ? fresh(newest.data.data, rows) : 0
   const list = useRef<HTMLDivElement>(null)
-  const showNew = () => {
+  const atTop = useAtTop()
+  const takeNew = () => {
     if (newest.data) queries.setQueryData(queryKey, { pages: [newest.data], pageParams: [undefined] })
     void renew(getCallHistogram)
+  }
+  const showNew = () => {
+    takeNew()
     list.current?.scrollIntoView({ block: 'nearest' })
     list.current?.focus()
   }
@@ -102,10 +117,11 @@ export default function Calls() {
     o.observe(e)
     return () => o.disconnect()
   }, [further, next])
-  const nothing = watching && rows?.length === 0 && came > 0
+  // New rows cannot move what is read where there are none, or where the reader is at the top and has nothing open.
+  const follows = watching && came > 0 && (rows?.length === 0 || (atTop && !open))
   useEffect(() => {
-    if (nothing) showNew()
-  }) // new rows cannot move what is read where there are none
+    if (follows) takeNew()
+  })
   const apiKeys = useQuery(listAccountKeys())
   const keyOptions = [
     { value: '', label: t('allKeys') },
@@ -122,7 +138,10 @@ export default function Calls() {
     return row ? { row, column } : null
   }
   useShortcuts({
-    l: () => setLive(!live),
+    l: () => {
+      setLive(!live)
+      if (!live) void newest.refetch()
+    },
     o: () => {
       const u = under()
       if (u) go(`/calls/${u.row.id}`)
@@ -172,7 +191,13 @@ export default function Calls() {
   return (
     <Page>
       <PageHead title={t('title')} note={t('utc')}>
-        <Switch checked={live} onChange={setLive}>
+        <Switch
+          checked={live}
+          onChange={(on) => {
+            setLive(on)
+            if (on) void newest.refetch()
+          }}
+        >
           {t('live')}
         </Switch>
         <Views page="calls" search={shape.write({ ...filter, open: '' })} />
@@ -268,7 +293,7 @@ export default function Calls() {
         />
       )}
       <div ref={list} tabIndex={-1} className="scroll-mt-[60px] outline-none" role="status">
-        {came > 0 && !nothing && (
+        {came > 0 && !follows && (
           <div className="flex justify-center pb-3">
             <Button small icon="up" onClick={showNew}>
               {came >= 50 ? t('manyNew') : t('new', { n: came })}

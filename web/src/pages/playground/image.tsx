@@ -5,6 +5,7 @@ import type { Me } from '../../api/query'
 import { listProviders } from '../../api/operations'
 import { decimal, duration, money, perToken, plain, price, times } from '../../format'
 import { useT } from '../../i18n'
+import { useDraft } from '../../ui/draft'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
@@ -78,7 +79,7 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
         background: oneOf(a.background, ['transparent', 'opaque'], ''),
       }))
   })
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useDraft('image', '', { quiet: true })
   const [files, setFiles] = useState<readonly Attachment[]>([])
   const [sheet, setSheet] = useState(false)
   const [code, setCode] = useState(false)

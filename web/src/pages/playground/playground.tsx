@@ -24,6 +24,7 @@ import { Button, IconButton } from '../../ui/button'
 import { Copy } from '../../ui/copy'
 import { Empty, Skeleton } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
+import { useDraft } from '../../ui/draft'
 import { Icon } from '../../ui/icons'
 import { Link, useGo, usePageSearch } from '../../ui/link'
 import { Mark, State, Tag } from '../../ui/marks'
@@ -88,7 +89,8 @@ const lacks = (m: Model | undefined, files: readonly Attachment[]) =>
   (['image', 'audio'] as const).find((k) => files.some((f) => f.kind === k) && !m?.ins.includes(k))
 
 function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly Model[] }) {
-  const t = useT('playground')
+  const t = useT('playground'),
+    c = useT('common')
   useRoom(room)
   const { chat } = room
   const [search, setSearch] = usePageSearch(shape)
@@ -125,8 +127,14 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
     }
   }, [address, room, room.ready])
   const choose = (next: readonly string[]) => setSearch({ models: next })
+  // The chat keeps the messages of a column that is closed.
+  const back = { label: c('undo'), run: () => choose(columns) }
 
-  const [draft, setDraft] = useState(room.begun?.prompt ?? '')
+  const [draft, setDraft] = useDraft(`chat ${room.id}`, '', { quiet: true })
+  const begun = useRef(room.begun?.prompt)
+  useEffect(() => {
+    if (begun.current) setDraft(begun.current)
+  }, [setDraft])
   const [files, setFiles] = useState<readonly Attachment[]>(room.begun?.files ?? [])
   const [sheet, setSheet] = useState(false)
   const [over, setOver] = useState<Over>(null)
@@ -329,10 +337,12 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
             onMain={() => {
               for (const x of columns) if (x !== id) room.stop(x)
               choose([id])
+              toast(t('aloneNow', { name: name(id) }), back)
             }}
             onClose={() => {
               room.stop(id)
               choose(columns.filter((x) => x !== id))
+              toast(t('closedNow', { name: name(id) }), back)
             }}
           />
         ))}

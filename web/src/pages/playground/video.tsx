@@ -17,6 +17,7 @@ import {
 } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
+import { useDraft } from '../../ui/draft'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
@@ -114,7 +115,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
         seed: /^\d{1,15}$/.test(a.seed ?? '') ? a.seed! : '',
       }))
   })
-  const [draft, setDraft] = useState('')
+  const [draft, setDraft] = useDraft('video', '', { quiet: true })
   const [files, setFiles] = useState<readonly Attachment[]>([])
   const [sheet, setSheet] = useState(false)
   const [code, setCode] = useState(false)

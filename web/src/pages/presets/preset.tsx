@@ -15,6 +15,7 @@ import { CodeTabs } from '../../ui/code'
 import { Slug } from '../../ui/copy'
 import { Empty, ErrorBox, Notice, Skeleton } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
+import { useDraft } from '../../ui/draft'
 import { Chip } from '../../ui/filters'
 import { Icon } from '../../ui/icons'
 import { LinkButton } from '../../ui/link'
@@ -164,7 +165,7 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
   const t = useT('presets'),
     c = useT('common')
   const { prepared } = useCatalog()
-  const [form, setForm] = useState(start)
+  const [form, setForm] = useDraft(`preset ${p.name} ${p.version}`, start)
   const s = form.settings
   const change = (x: Partial<Form>) => {
     setForm((f) => ({ ...f, ...x }))

@@ -13,6 +13,7 @@ import { Button, IconButton } from '../../ui/button'
 import { Switch } from '../../ui/controls'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
+import { useDraft } from '../../ui/draft'
 import { Icon } from '../../ui/icons'
 import { Tag } from '../../ui/marks'
 import { Panel } from '../../ui/page'
@@ -66,7 +67,7 @@ function Editor({ saved }: { saved: Saved }) {
   const t = useT('preferences'),
     c = useT('common')
   const { prepared } = useCatalog()
-  const [form, setForm] = useState(() => formOf(saved.provider))
+  const [form, setForm] = useDraft('routing', formOf(saved.provider))
   const known = useMemo(
     () => (prepared ? new Set([...prepared.providers].flat().map((s) => s.toLowerCase())) : null),
     [prepared],
