@@ -78,7 +78,7 @@ test('a channel is tried, a threshold begins an incident that is said once, and 
 
   await channel.getByText('all alerts').waitFor();
   await channel.getByRole('button', { name: 'Change ops' }).click();
-  await window.getByLabel('How bad it must be').selectOption('critical');
+  await window.getByLabel('Severity').selectOption('critical');
   await window.getByLabel('A money check failed').check();
   await window.getByLabel('A node differs or is gone').check();
   await accessible(page);

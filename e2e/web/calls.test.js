@@ -68,8 +68,8 @@ test('what the cache of the provider saved, and what was lost of it and why, in 
 test('a call that nobody answered says so, costs nothing and is not on its way', async () => {
   const [failed] = (await (await weir.call('/api/calls?result=failed&limit=1', undefined, weir.management_key)).json()).data;
   const page = await open(b, weir, { path: `/calls/${failed.id}`, signedIn: true });
-  await page.getByRole('heading', { name: 'Why nobody answered' }).waitFor();
-  await page.getByText('Nothing was charged for.').waitFor();
+  await page.getByRole('heading', { name: 'Why no provider answered' }).waitFor();
+  await page.getByText('Nothing was charged.').waitFor();
   const why = page.getByRole('region', { name: 'Why it failed' });
   assert.match(await why.innerText(), /No provider gave a usable answer|no room for this call|did not answer in time/);
   assert.match(await why.innerText(), /ry again/);

@@ -155,10 +155,10 @@ test('the playground shows code: images, videos, vectors, sound', async () => {
   await code(page);
   await read(page, 'transcript', says(/-->/), { 'my tone.wav': wav() });
   await page.keyboard.press('Escape');
-  await page.getByText('To speech').click();
+  await page.getByText('Text to speech').click();
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/speech');
   await page.getByLabel('Speed').fill('1.25');
-  await page.getByPlaceholder('Text to be spoken…').fill('A weir\'s "river" $HOME');
+  await page.getByPlaceholder('Text to speak…').fill('A weir\'s "river" $HOME');
   await code(page);
   await read(page, 'sound', makes({ other: 'speech.audio' }));
   await page.done();

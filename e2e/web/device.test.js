@@ -50,7 +50,7 @@ test('a code is allowed after a sign-in, the program calls a model, and is ended
   const row = page.getByRole('table').getByRole('row', { name: /Claude Code, 127\.0\.0\.1/ });
   await row.getByText('signed in').waitFor();
   await row.getByRole('button', { name: /Actions/ }).click();
-  assert.equal(await page.getByRole('menuitem', { name: 'New text' }).count(), 0);
+  assert.equal(await page.getByRole('menuitem', { name: 'Replace the secret' }).count(), 0);
   await page.getByRole('menuitem', { name: 'Delete' }).click();
   const sure = page.getByRole('alertdialog');
   await sure.getByRole('textbox').fill('Claude Code, 127.0.0.1');

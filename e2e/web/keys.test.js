@@ -47,8 +47,8 @@ test('a key is made, called with, limited, disabled, brought back, renewed and d
   await page.getByRole('button', { name: 'Undo' }).click();
   await page.getByText('Key backend works again').waitFor();
 
-  await action(page, 'backend', 'New text');
-  await page.getByRole('alertdialog').getByRole('button', { name: 'New text' }).click();
+  await action(page, 'backend', 'Replace the secret');
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Replace the secret' }).click();
   const other = page.getByRole('textbox', { name: 'Text of the key' });
   await other.waitFor();
   assert.notEqual(await other.inputValue(), key);
@@ -82,8 +82,8 @@ test('a key has a page: what it may do, what it spent, its calls; a new text mov
   await page.getByRole('button', { name: 'Save' }).click();
   await page.getByRole('heading', { name: 'Only these models' }).waitFor();
   await page.getByRole('button', { name: 'Actions for river' }).click();
-  await page.getByRole('menuitem', { name: 'New text' }).click();
-  await page.getByRole('alertdialog').getByRole('button', { name: 'New text' }).click();
+  await page.getByRole('menuitem', { name: 'Replace the secret' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Replace the secret' }).click();
   await page.getByRole('textbox', { name: 'Text of the key' }).waitFor();
   await page.waitForURL((u) => !u.pathname.endsWith(data.hash));
   await page.getByRole('button', { name: 'I have saved it' }).click();

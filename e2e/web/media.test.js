@@ -73,9 +73,9 @@ test('images: previews, several, the price before and after, and one that is cha
   const download = page.waitForEvent('download');
   await first.getByRole('button', { name: 'Download' }).first().click();
   assert.match((await download).suggestedFilename(), /^weir-1\.(jpg|png)$/);
-  await first.getByRole('button', { name: 'Change it' }).first().click();
+  await first.getByRole('button', { name: 'Edit this image' }).first().click();
   await page.locator('input[data-attach]').setInputFiles([{ name: 'notes.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-') }]);
-  await page.getByText('notes.pdf is of a kind that does not go here.').waitFor();
+  await page.getByText('notes.pdf is of a kind that cannot be used here.').waitFor();
   await page.getByLabel('How many').fill('');
   await make(page, 'With a boat');
   await first.getByText('With a boat').waitFor();
@@ -95,7 +95,7 @@ test('videos: options of the model, the price by the rules, two at a time, the p
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/video');
   const options = async (label) => page.getByLabel(label, { exact: true }).locator('option').allTextContents();
   await becomes(() => options('Resolution'), ['720p', '1K']);
-  assert.deepEqual(await options('Shape'), ['16:9', '9:16']);
+  assert.deepEqual(await options('Aspect ratio'), ['16:9', '9:16']);
   assert.equal((await options('Length')).length, 3);
   await page.getByText('costs 6 ₽').waitFor();
   await page.getByText('With sound').click();
@@ -111,7 +111,7 @@ test('videos: options of the model, the price by the rules, two at a time, the p
   await first.getByText('on hold').waitFor();
   assert.equal(digits(await first.locator('[title$="₽"]').first().getAttribute('title')), '8');
   await make(page, '[[sim takes=6s]] A weir in autumn');
-  await page.getByText('2 videos are being made.').or(page.getByText('The next can start when one is done.')).first().waitFor();
+  await page.getByText('2 videos are under way.').or(page.getByText('The next one can start when one is done.')).first().waitFor();
   await form(page).fill('A third');
   assert.ok(await page.getByRole('button', { name: 'Make', exact: true }).isDisabled());
   const third = await page.request.post(`${weir.url}/api/v1/videos`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { model: 'sim/video', prompt: 'A third' } });
@@ -138,7 +138,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   const choose = (file) => page.locator('input[data-sound]').setInputFiles(file);
   const sound = { name: 'tone.wav', mimeType: 'audio/wav', buffer: wav() };
   await choose({ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') });
-  await page.getByText('x.exe is no recording.').waitFor();
+  await page.getByText('x.exe is not an audio file.').waitFor();
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
   await page.getByLabel('Form', { exact: true }).selectOption('verbose_json');
   await choose(sound);
@@ -169,12 +169,12 @@ test('sound to text: time stamps that play from there, speakers, a format that t
 
 test('text to speech: a player and a download', async () => {
   const page = await open(b, weir, { path: '/playground/audio', signedIn: true });
-  await page.getByText('To speech').click();
+  await page.getByText('Text to speech').click();
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/speech');
   await page.getByLabel('Speed').fill('9');
   await page.getByText('A number from 0.25 to 4.').waitFor();
   await page.getByLabel('Speed').fill('');
-  await page.getByPlaceholder('Text to be spoken…').fill('A weir steers a river.');
+  await page.getByPlaceholder('Text to speak…').fill('A weir steers a river.');
   await page.getByRole('button', { name: 'Speak' }).click();
   const first = page.getByRole('article').first();
   await first.locator('audio').waitFor();

@@ -18,7 +18,7 @@ const table = (page, name) => page.getByRole('table', { name });
 
 test('the id of a request from a complaint opens its call, with what the provider said', async () => {
   const page = await open(b, weir, { path: '/admin/calls', signedIn: true });
-  await table(page, 'Calls of everybody').getByText('sim/chat').first().waitFor();
+  await table(page, 'Everyone’s calls').getByText('sim/chat').first().waitFor();
   const find = page.getByRole('search').getByRole('textbox');
   await find.fill('nonsense');
   await find.press('Enter');
@@ -52,7 +52,7 @@ test('what a call cost is given back from its page, with the reference of a diff
 
 test('calls are filtered by how they ended and whose they are', async () => {
   const page = await open(b, weir, { path: '/admin/calls', signedIn: true });
-  const rows = table(page, 'Calls of everybody').locator('tbody').getByRole('row');
+  const rows = table(page, 'Everyone’s calls').locator('tbody').getByRole('row');
   await rows.nth(1).waitFor();
   await page.getByLabel('Result').selectOption('failed');
   await page.waitForURL(/result=failed/);

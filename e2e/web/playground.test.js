@@ -29,7 +29,7 @@ test('two models answer side by side, keep their history over a reload, and thei
   await becomes(() => column(page, 'Sim Chat').getByText('And again').count(), 2);
   await page.getByText('5 calls settled').waitFor();
   await page.getByRole('button', { name: 'New chat' }).click();
-  await page.getByText('Nothing is asked yet').first().waitFor();
+  await page.getByText('No messages yet').first().waitFor();
   await page.done();
 });
 
@@ -146,7 +146,7 @@ test('files go with a message, and a model that cannot take one says so before i
   const said = await page.getByRole('log').innerText();
   for (const part of ['image', 'sales.pdf', 'notes.csv', 'audio']) assert.ok(said.includes(part), `${part}: ${said}`);
   await attach([{ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') }]);
-  await page.getByText('x.exe is no image, PDF, text or recording.').waitFor();
+  await page.getByText('x.exe is not an image, a PDF, a text or a recording.').waitFor();
   await attach([{ name: 'broken.png', mimeType: 'image/png', buffer: Buffer.from('no picture') }]);
   await page.getByText('broken.png cannot be read.').waitFor();
   // A picture out of the clipboard.
@@ -183,7 +183,7 @@ test('a tool is called, answered by the person, and the answer goes on', async (
   await page.getByLabel('Tools as JSON').fill('[{"name": "a b"}]');
   await page.getByText('Each tool needs a name').waitFor();
   await page.locator('[data-composer] textarea').fill('Hi');
-  await page.getByText('A setting is no valid value').waitFor();
+  await page.getByText('A setting is not valid').waitFor();
   await page.getByLabel('Tools as JSON').fill('');
   await page.getByRole('button', { name: 'get_weather' }).click();
   await ask(page, 'What is the weather in Samara?');
@@ -199,7 +199,7 @@ test('a tool is called, answered by the person, and the answer goes on', async (
   assert.match(await page.getByRole('log').innerText(), /-40/);
   // Arguments that are no JSON are shown as they are, with what is wrong.
   await page.getByRole('button', { name: 'New chat' }).click();
-  await page.getByText('Nothing is asked yet').waitFor();
+  await page.getByText('No messages yet').waitFor();
   await page.getByText('Tools', { exact: true }).click();
   await page.getByRole('button', { name: 'get_weather' }).click();
   await ask(page, `Once more [[sim call=get_weather,${Buffer.from('{"city": "Sam').toString('base64url')}]]`);
@@ -274,7 +274,7 @@ test('raw frames, the route, a link without text, chats that can be deleted', as
   await page.getByRole('button', { name: 'Chats' }).click();
   await page.getByText('No chat is kept yet').waitFor();
   await page.goto(address);
-  await page.getByText('Nothing is asked yet').waitFor();
+  await page.getByText('No messages yet').waitFor();
   await page.done();
 });
 
@@ -338,9 +338,9 @@ test('what the page says an answer cost is what its call and the statement say, 
   // From its call one is back with the same model and settings, and without a text.
   await page.getByRole('link', { name: 'Open the call' }).click();
   await page.getByRole('link', { name: 'Run again' }).click();
-  await page.getByText('Nothing is asked yet').waitFor();
+  await page.getByText('No messages yet').waitFor();
   assert.equal(await page.getByLabel('Temperature').inputValue(), '0.4');
-  assert.equal(await page.getByLabel('Longest answer').inputValue(), '90');
+  assert.equal(await page.getByLabel('Maximum answer length').inputValue(), '90');
   assert.ok(await page.getByRole('checkbox', { name: 'Not used for training' }).isChecked());
   assert.equal(await page.getByRole('combobox', { name: 'Model', exact: true }).inputValue(), 'sim/chat');
   await page.done();
@@ -348,7 +348,7 @@ test('what the page says an answer cost is what its call and the statement say, 
 
 test('a session that is over keeps the message', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/echo', signedIn: true });
-  await page.getByText('Nothing is asked yet').waitFor();
+  await page.getByText('No messages yet').waitFor();
   const cookies = (await page.context().cookies()).filter((c) => !c.name.startsWith('weir_'));
   for (const c of cookies) await page.context().clearCookies({ name: c.name });
   await ask(page, 'Do not lose me');

@@ -29,7 +29,7 @@ test('a preset is saved in the playground, called, saved again and opened there'
   await page.getByText('river is saved').waitFor();
   assert.equal((await call('@preset/river')).status, 200);
 
-  await page.getByLabel('Longest answer').fill('64');
+  await page.getByLabel('Maximum answer length').fill('64');
   await page.getByRole('button', { name: 'Save as preset' }).click();
   await dialog.getByLabel('Name', { exact: true }).fill('river');
   await dialog.getByRole('button', { name: 'Save', exact: true }).click();
@@ -38,7 +38,7 @@ test('a preset is saved in the playground, called, saved again and opened there'
   await page.getByRole('button', { name: 'Open', exact: true }).last().click();
   await page.getByRole('heading', { level: 1, name: 'river' }).waitFor();
   await page.getByRole('list', { name: 'Versions' }).getByText('version 2').waitFor();
-  await becomes(() => page.getByLabel('Longest answer').inputValue(), '64');
+  await becomes(() => page.getByLabel('Maximum answer length').inputValue(), '64');
   assert.match(await page.getByLabel('Functions').inputValue(), /river_level/);
   await page.getByLabel('Plugins').fill('{');
   await page.getByText('This is not a list of objects.').waitFor();
@@ -65,7 +65,7 @@ test('versions are saved, compared and restored; what the form has no field for 
   await page.getByText('Version 2 is saved').waitFor();
   await page.getByLabel('Instructions').fill('Second tone.');
   await page.getByLabel('Temperature').fill('9');
-  await page.getByText('This is not a possible value.').waitFor();
+  await page.getByText('This value is not possible.').waitFor();
   await page.getByLabel('Temperature').fill('');
   await page.getByLabel('Other parameters').fill('{"messages": []}');
   await page.getByRole('button', { name: 'Save version 3' }).click();

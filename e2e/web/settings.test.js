@@ -171,7 +171,7 @@ test('wishes for routing show what they do before they are saved, at the field a
   await list(page, 'Only these providers').add('sim-gemini');
   await page.locator('[data-notes=ignore]').getByText('All allowed providers are ignored here: nobody is left.').waitFor();
   await remain(page, 'Of 6 providers 0 remain');
-  await page.getByText('Nobody would answer').waitFor();
+  await page.getByText('No provider would answer').waitFor();
   await list(page, 'Only these providers').add('sim, nobody-of-that-name');
   await page.locator('[data-notes=only]').getByText('nobody-of-that-name: no provider here has this name at present.').waitFor();
   await remain(page, 'Of 6 providers 1 remains');

@@ -108,7 +108,7 @@ test('the link of the first start makes the administrator, who links a provider 
   await admin.getByRole('button', { name: 'Become the administrator' }).waitFor({ state: 'detached' });
   await settled(admin);
   await admin.goto(`${weir.url}/settings/security`);
-  await admin.getByText('None is linked.').waitFor();
+  await admin.getByText('No sign-ins are linked.').waitFor();
   await admin.getByRole('button', { name: 'Link Acme' }).click();
   await admin.getByRole('link', { name: 'Go on as Anna' }).click();
   await admin.getByText('Acme is linked.').waitFor();

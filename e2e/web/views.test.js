@@ -8,7 +8,7 @@ const b = await browser();
 assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/chat', messages: [{ role: 'user', content: 'Hello' }] })).status, 200);
 const panel = async (page, button = 'Views') => {
   await page.getByRole('button', { name: button, exact: true }).click();
-  return page.getByRole('dialog', { name: button === 'Views' ? 'Saved views' : 'Сохранённые виды' });
+  return page.getByRole('dialog', { name: button === 'Views' ? 'Saved views' : 'Наборы фильтров' });
 };
 const save = async (page, list, name) => {
   await list.getByLabel('Name of a new view').fill(name);
@@ -22,7 +22,7 @@ test('a view is saved, opened on another page load, changed, renamed and deleted
   await save(page, list, 'Keys, this week');
   await list.getByRole('link', { name: /Keys, this week shown now/ }).waitFor();
   await save(page, list, 'Keys, this week');
-  await list.getByText('There is a view of this name.').waitFor();
+  await list.getByText('There is already a view with this name.').waitFor();
   await accessible(page);
   await page.keyboard.press('Escape');
 
@@ -78,7 +78,7 @@ for (const theme of ['light', 'dark']) {
   test(`axe finds nothing, it fits 360 px and is Russian, ${theme}`, async () => {
     for (const path of ['/activity', '/calls']) {
       const page = await open(b, weir, { path, theme, size: 'small', language: 'ru', signedIn: true });
-      const list = await panel(page, 'Виды');
+      const list = await panel(page, 'Наборы фильтров');
       await list.getByRole('link').first().waitFor();
       await list.getByRole('button', { name: /^Изменить/ }).first().click();
       await accessible(page);

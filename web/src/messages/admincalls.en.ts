@@ -1,7 +1,7 @@
 import type { Messages } from '../i18n'
 
 const messages = {
-  title: 'Calls of everybody',
+  title: 'Everyone’s calls',
   note: 'Nothing here changes anything. Texts of calls are not shown. Times are UTC.',
   find: 'Open a call by its id',
   findHint: 'gen-…, req_… or vj_… of a call',

@@ -28,7 +28,7 @@ export default {
   attAnswer: '{provider}: ответ',
   attAccepted: '{provider}: задание принято',
   attJob: '{provider}: выполнение задания',
-  underMs: 'меньше 1 мс',
+  underMs: 'менее 1 мс',
   source_reported: 'расход сообщил провайдер',
   source_estimated: 'расход — оценка',
   source_capped: 'расход ограничен резервом',

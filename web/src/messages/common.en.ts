@@ -117,7 +117,7 @@ const messages = {
   passkeyRefused: 'This passkey does not work here. It may have been removed. Go on another way.',
   passkeyKnown: 'This device has a passkey of this account already.',
   orElse: 'or',
-  paletteEmpty: 'Nothing is called that.',
+  paletteEmpty: 'Nothing found.',
   palettePages: 'Pages',
   paletteModels: 'Models',
   paletteActs: 'Do',

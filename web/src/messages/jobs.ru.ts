@@ -4,7 +4,7 @@ import type en from './jobs.en'
 export default {
   title: 'Задания',
   note: 'Время по UTC',
-  kind: 'Вид',
+  kind: 'Тип',
   videos: 'Видео',
   batches: 'Пакеты',
   active: 'Занято мест: {n} из {most}',

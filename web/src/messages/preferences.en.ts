@@ -75,7 +75,7 @@ const messages = {
   model: 'Model',
   providersN: { one: '{n} provider', other: '{n} providers' },
   remain: { one: 'Of {all} providers {n} remains', other: 'Of {all} providers {n} remain' },
-  nobody: 'Nobody would answer',
+  nobody: 'No provider would answer',
   nobodyText: 'Calls of this model would fail with no_endpoints. Loosen one of the wishes below.',
   prices: '{in} in, {out} out',
   at_number: 'A number such as 0.5 or 120.',

@@ -8,7 +8,7 @@ const messages = {
   hint: 'By key, this week',
   save: 'Save view',
   full: 'There are {most} views. Delete one to save another.',
-  taken: 'There is a view of this name.',
+  taken: 'There is already a view with this name.',
   shown: 'shown now',
   change: 'Change {name}',
   rename: 'Name',

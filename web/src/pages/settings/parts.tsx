@@ -18,7 +18,7 @@ export function Settings({ at, children }: { at: (typeof sections)[number]; chil
   return (
     <Page width={at === 'routing' ? 'wide' : 'text'} className={at === 'routing' ? 'max-w-[1240px]' : ''}>
       <PageHead title={t('title')} name={`${t(at)} · ${t('title')}`} />
-      <nav aria-label={t('sections')} className="mb-5 flex gap-1 overflow-x-auto border-b border-line">
+      <nav aria-label={t('sections')} className="mb-5 flex flex-wrap gap-x-1 border-b border-line">
         {sections
           .filter((s) => hasPage(`/settings/${s}`))
           .map((s) => (
