@@ -27,11 +27,12 @@ test('the palette finds a model with the keyboard in the wrong layout', async ()
 
 test('keys typed while the palette opens are in its field, and no shortcut runs behind it', async () => {
   const page = await open(b, weir, { path: '/overview', signedIn: true });
-  const gate = Promise.withResolvers();
-  await page.route(/assets\/palette-[^/]*\.js$/, async (route) => { await gate.promise; await route.continue(); });
+  let arrive;
+  const arrived = new Promise((resolve) => { arrive = resolve; });
+  await page.route(/assets\/palette-[^/]*\.js$/, async (route) => { await arrived; await route.continue(); });
   await page.keyboard.press('Control+k');
   await page.keyboard.type('gm top');
-  gate.resolve();
+  arrive();
   const field = page.getByRole('dialog').getByRole('combobox');
   await field.waitFor();
   assert.equal(await field.inputValue(), 'gm top');

@@ -45,9 +45,9 @@ describe.each([
     expect(contrast(c(a), c(b))).toBeGreaterThanOrEqual(4.5),
   )
   test.each(
-    ['line2', 's1', 's2', 's3', 's4', 's5', 's6'].flatMap((a) =>
+    ['line2', 's1', 's2', 's3', 's4', 's5', 's6', 's7', 's8'].flatMap((a) =>
       ['surface', 'canvas'].map((b) => [a, b] as const),
     ),
   )('edge or series %s on %s', (a, b) => expect(contrast(c(a), c(b))).toBeGreaterThanOrEqual(3))
 })
-test('every token is in both themes', () => expect(tokens.size).toBe(28))
+test('every token is in both themes', () => expect(tokens.size).toBe(30))

@@ -10,21 +10,47 @@ import { useShortcuts } from './shortcuts'
 import type { Drawn } from './chart-draw'
 import type { ChartProps, Series } from './chart-props'
 
-/** A name keeps its colour while others come and go: by its hash, and on collision the next one that is free. */
+/** As many series as a chart has colours for; beyond them colours would be shared. */
+export const COLORS = 8
+const given = new Map<string, number>()
+
+/**
+ * The colour of each name, from 1: no two of a set share one while there are enough. A name keeps the colour that it has had on any page of
+ * this tab, unless another name of the set has it.
+ */
 export function colorsOf(keys: readonly string[]): Map<string, number> {
   const colors = new Map<string, number>()
   const used = new Set<number>()
-  for (const key of keys) {
-    let h = 0
-    for (const c of key) h = (h * 31 + c.codePointAt(0)!) >>> 0
-    let color = (h % 6) + 1
-    if (used.size < 6) while (used.has(color)) color = (color % 6) + 1
+  const take = (key: string, color: number) => {
     used.add(color)
     colors.set(key, color)
+    if (!given.has(key)) given.set(key, color)
+  }
+  for (const key of keys) {
+    const had = given.get(key)
+    if (had !== undefined && !used.has(had)) take(key, had)
+  }
+  for (const key of keys) {
+    if (colors.has(key)) continue
+    let h = 0
+    for (const c of key) h = (h * 31 + c.codePointAt(0)!) >>> 0
+    let color = (h % COLORS) + 1
+    if (used.size < COLORS) while (used.has(color)) color = (color % COLORS) + 1
+    take(key, color)
   }
   return colors
 }
-export const swatch = ['bg-sx', 'bg-s1', 'bg-s2', 'bg-s3', 'bg-s4', 'bg-s5', 'bg-s6'] as const
+export const swatch = [
+  'bg-sx',
+  'bg-s1',
+  'bg-s2',
+  'bg-s3',
+  'bg-s4',
+  'bg-s5',
+  'bg-s6',
+  'bg-s7',
+  'bg-s8',
+] as const
 
 const narrow = matchMedia('(width < 48rem)')
 
