@@ -68,7 +68,7 @@ type Server struct {
 }
 
 // Entra ID writes booleans as text: the setting is of the library as a whole, so it is made once.
-func init() { schema.SetAllowStringValues(true) } //nolint:gochecknoinits // see above
+func init() { schema.SetAllowStringValues(true) }
 
 // New makes a Server. status says with which HTTP status a fault is answered, and with which sentence.
 func New(all Directories, status func(error) (int, string)) *Server {
@@ -86,7 +86,7 @@ var about = scim.ServiceProviderConfig{
 // Answer answers one request.
 func (s *Server) Answer(ctx context.Context, in *Request) Answer {
 	a := asked{s: s, in: in}
-	body, refused := a.tidy(ctx)
+	body, refused := a.tidy()
 	if refused != nil {
 		return *refused
 	}
@@ -136,7 +136,7 @@ type asked struct {
 }
 
 // tidy is the body in the forms that the standard has. A PATCH of which nothing is left becomes a GET.
-func (a *asked) tidy(context.Context) (body []byte, refused *Answer) {
+func (a *asked) tidy() (body []byte, refused *Answer) {
 	kept := ofUsers
 	if strings.HasPrefix(a.in.Path, "/Groups") {
 		kept = ofGroups

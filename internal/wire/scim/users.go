@@ -95,10 +95,10 @@ func setRole(u *organization.Listed, v any) error {
 		return cmp.Compare(boolOf(b["primary"]), boolOf(a["primary"]))
 	})
 	u.Role = ""
-	for _, one := range all {
-		return nameRole(u, text(one["value"]))
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
+	return nameRole(u, text(all[0]["value"]))
 }
 
 func boolOf(v any) int {
@@ -221,17 +221,16 @@ func patchUser(u *organization.Listed, o *scim.PatchOperation) error {
 	case "name":
 		patchName(u, part, value)
 	case "emails":
-		if part == "" && o.Path.ValueExpression == nil {
+		switch {
+		case part == "" && o.Path.ValueExpression == nil:
 			u.Email = emailOf(value)
-		} else if part == "value" {
+		case part == "":
+			u.Email = text(object(value)["value"])
+		case strings.EqualFold(part, "value"):
 			u.Email = text(value)
-		} else if whole := object(value); part == "" && whole["value"] != nil {
-			u.Email = text(whole["value"])
-		} else if part == "" && value == nil {
-			u.Email = ""
 		}
 	case "roles":
-		if part == "value" {
+		if strings.EqualFold(part, "value") {
 			return nameRole(u, text(value))
 		}
 		if part == "" {
