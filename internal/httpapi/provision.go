@@ -31,7 +31,7 @@ func (x *request) verifyDirectory() (*apikey.Caller, error) {
 	if err := x.MayAsk(); err != nil {
 		return nil, err
 	}
-	o, err := x.api.Directories.DirectoryOf(x.r.Context(), text)
+	o, err := x.api.Directories.DirectoryOf(x.context(), text)
 	if fault.Is(err, fault.NotFound) {
 		x.Missed()
 		return nil, noDirectory("httpapi.verifyDirectory")
