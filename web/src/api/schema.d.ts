@@ -32362,6 +32362,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "blocked": false,
+                 *       "key": "the text or the hash of the key",
+                 *       "max_budget": 700
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMKeyChange"];
             };
         };
@@ -32402,6 +32409,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "key_aliases": [
+                 *         "no such key"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMKeysDeleted"];
             };
         };
@@ -32570,6 +32584,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_budget": 120000,
+                 *       "team_id": "research"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMTeamChange"];
             };
         };
@@ -32610,6 +32630,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "team_ids": [
+                 *         "research"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMTeams"];
             };
         };
@@ -32759,6 +32786,18 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_budget_in_team": 1000,
+                 *       "member": [
+                 *         {
+                 *           "role": "user",
+                 *           "user_email": "ann@example.com"
+                 *         }
+                 *       ],
+                 *       "team_id": "research"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMMembersAdded"];
             };
         };
@@ -32799,6 +32838,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_budget_in_team": 2000,
+                 *       "team_id": "research",
+                 *       "user_id": "nightly-report"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMMemberChange"];
             };
         };
@@ -32839,6 +32885,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "team_id": "research",
+                 *       "user_id": "nightly-report"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMMemberRemoved"];
             };
         };
@@ -32927,6 +32979,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_budget": 2000,
+                 *       "user_id": "nightly-report"
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMUserChange"];
             };
         };
@@ -32967,6 +33025,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_ids": [
+                 *         "nightly-report"
+                 *       ]
+                 *     }
+                 */
                 "application/json": components["schemas"]["LiteLLMUsers"];
             };
         };
