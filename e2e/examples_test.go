@@ -270,7 +270,7 @@ func (x *examples) answer(name, method, at, target, media string, body []byte) {
 		request.Body = nil
 	}
 	key := x.demo.APIKey
-	if strings.HasPrefix(at, "/v1/keys") && !strings.HasPrefix(at, "/v1/keys/child") || strings.HasPrefix(at, "/api/") {
+	if strings.HasPrefix(at, "/v1/keys") && !strings.HasPrefix(at, "/v1/keys/child") || strings.HasPrefix(at, "/api/") || strings.HasPrefix(name, "litellm") {
 		key = x.demo.ManagementKey
 	}
 	if strings.HasPrefix(at, "/api/auth/") || at == "/api/me" { // as a page sends it
