@@ -52,7 +52,7 @@ const messages = {
   mayCost: 'A call of {name} may still cost',
   anyCall: 'Any call may still cost',
   bound: {
-    one: 'It must fit into this one:',
+    one: 'It must fit into {n}:',
     other: 'It must fit into {n} at once. Left in each, the strictest first:',
   },
   refusal:
