@@ -116,7 +116,7 @@ type elsewhere struct {
 func startElsewhere(t *testing.T, change func(*auth.Provider)) *elsewhere {
 	t.Helper()
 	e := &elsewhere{now: time.Now().Truncate(time.Second)}
-	e.node = startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.FailedAuthPerMinute = 1000 }, func(d *httpapi.Deps) { d.Now = func() time.Time { return e.now } })
+	e.node = startAll(t, relayFunc(hello), func(c *httpapi.Config) { c.FailedAuthPerMinute = 1000 }, func(d *httpapi.Deps) { d.Now = func() time.Time { return e.now } }, emptyReports)
 	e.provider = oidctest.Start(t)
 	p := auth.Provider{ID: "test", Name: "Test", Issuer: e.provider.URL, SignUp: true}
 	if change != nil {

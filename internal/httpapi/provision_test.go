@@ -99,7 +99,7 @@ func TestDirectories(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n := start(t, relayFunc(hello), nil)
+			n := startAll(t, relayFunc(hello), nil, nil, emptyReports)
 			owner, org, token := n.connected(t)
 			names := []string{}
 			steps := 0
@@ -210,7 +210,7 @@ func TestDirectoryLeaver(t *testing.T) {
 // TestDirectoryByHand has roles that people gave: a directory does not change them. Those that it gives are not changed by people.
 func TestDirectoryByHand(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), nil)
+	n := startAll(t, relayFunc(hello), nil, nil, emptyReports)
 	owner, org, token := n.connected(t)
 	n.invited(t, owner, n.confirmed(t, "vera@corp.example"), org, "billing")
 	as := []string{"Authorization", "Bearer " + token}

@@ -272,7 +272,7 @@ func TestGroupsClaim(t *testing.T) {
 		"numbers":          {"groups", `,"groups":[1,"a",null]`, false, []string{"a"}, true},
 		"a path":           {"realm_access.roles", `,"realm_access":{"roles":["a"]}`, false, []string{"a"}, true},
 		"a name with dots": {"https://example.org/groups", `,"https://example.org/groups":["a"]`, false, []string{"a"}, true},
-		"too many":         {"groups", `,"_claim_names":{"groups":"src1"}`, false, nil, false},
+		"too many":         {"groups", `,"_claim_names":{"groups":"src1"},"_claim_sources":{"src1":{"endpoint":"https://graph.example/"}}`, false, nil, false},
 		"not asked for":    {"", `,"groups":["a"]`, false, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
