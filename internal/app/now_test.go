@@ -51,7 +51,7 @@ type nowAnswer struct {
 	}
 	Counts struct{ Healthy, Ejected int }
 	Events []nowEvent
-	Nodes []struct {
+	Nodes  []struct {
 		ID      string
 		Self    bool
 		Version string

@@ -54,7 +54,7 @@ func Forgetting(t *testing.T, r Raw) {
 		n := account.User{ID: u, Name: personal, Wallet: strings.Replace(u, "usr", "wal", 1), Role: apikey.User, CreatedAt: at}
 		ok(t, r.Store.Accounts.CreateUser(t.Context(), n, account.CreatedEvent(&n, audit.Actor{})))
 		ok(t, r.Exec(fmt.Sprintf("INSERT INTO organizations (id, creator, sees, created_at) VALUES ('%s', 'usr_other', 'all', 0)", u))) // to be a member of
-		r.fill(t, "org_groups", u) // to have members
+		r.fill(t, "org_groups", u)                                                                                                      // to have members
 		for _, table := range r.tables() {
 			if columns, kept := keptTables[table]; table != "users" && table != "org_groups" && (!kept || len(columns) > 0) {
 				r.fill(t, table, u)
