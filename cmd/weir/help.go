@@ -7,7 +7,7 @@ import (
 )
 
 // examples are printed at the start of each command's help. Units: rubles, and durations such as 720h.
-var examples = map[string]string{
+var examples = map[string]string{ //nolint:gosec // names of commands
 	"serve":                            "weir serve -c weir.yaml",
 	"demo":                             "weir demo --listen 127.0.0.1:8080 --balance 1000",
 	"sim":                              "weir sim --listen 127.0.0.1:8081",

@@ -54,7 +54,7 @@ func groupsOf(body []byte) (kind GroupKind, list []byte) {
 	if rawjson.KindOf(body) != rawjson.Array {
 		return "", nil
 	}
-	for e := rawjson.ElementsOf(body); e.Next(); {
+	if e := rawjson.ElementsOf(body); e.Next() { // the first says what all are
 		switch {
 		case rawjson.Find(e.Value, "team_alias") != nil || rawjson.Find(e.Value, "members_with_roles") != nil:
 			return TeamGroup, body
@@ -63,7 +63,6 @@ func groupsOf(body []byte) (kind GroupKind, list []byte) {
 		case rawjson.Find(e.Value, "name") != nil:
 			return TagGroup, body
 		}
-		break
 	}
 	return "", nil
 }

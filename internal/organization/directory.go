@@ -22,7 +22,7 @@ const (
 	MostGroups       = 200   // of one organization
 	MostGroupMembers = 20000 // in all groups of one organization
 	GroupPrefix      = "grp_"
-	TokenPrefix      = "sk-weir-scim-v1-" // of the text that lets a directory in
+	TokenPrefix      = "sk-weir-scim-v1-" //nolint:gosec // how the text begins that lets a directory in
 )
 
 // Rule says what a group of a directory gives.

@@ -55,7 +55,7 @@ func TestImportOfAnOrganization(t *testing.T) {
 	}
 	outcomes := func(r *gatewayimport.Result) (all []string) {
 		for _, i := range slices.Concat(r.Groups, r.Keys) {
-			name := ""
+			var name string
 			if i.Group != nil {
 				name = string(i.Group.Kind) + " " + i.Group.Name
 			} else {

@@ -98,6 +98,11 @@ func (s *Organizations) Disconnect(ctx context.Context, org string, now time.Tim
 	})
 }
 
+var (
+	listedOf = `SELECT ` + orgListed.Of("l") + `, m.user_id IS NOT NULL FROM org_listed l LEFT JOIN org_members m ON m.org = l.org AND m.user_id = l.user_id WHERE l.org = $1 ORDER BY l.user_id`
+	groupsOf = `SELECT ` + orgGroups.Of("g") + ` FROM org_groups g WHERE g.org = $1 ORDER BY g.id`
+)
+
 // Directory is organization.DirectoryStore.Directory.
 func (s *Organizations) Directory(ctx context.Context, org string) (d organization.Directory, err error) {
 	const op = "store.Directory"
@@ -105,7 +110,7 @@ func (s *Organizations) Directory(ctx context.Context, org string) (d organizati
 		if err := q.QueryRowContext(ctx, `SELECT version FROM org_directories WHERE org = $1`, org).Scan(&d.Version); err != nil {
 			return noDirectory(op, err)
 		}
-		rows, err := q.QueryContext(ctx, `SELECT `+orgListed.Of("l")+`, m.user_id IS NOT NULL FROM org_listed l LEFT JOIN org_members m ON m.org = l.org AND m.user_id = l.user_id WHERE l.org = $1 ORDER BY l.user_id`, org)
+		rows, err := q.QueryContext(ctx, listedOf, org)
 		if d.Users, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (organization.Listed, error) {
 			var active bool
 			u, err := orgListed.ScanWith(row, &active)
@@ -114,7 +119,7 @@ func (s *Organizations) Directory(ctx context.Context, org string) (d organizati
 		}); err != nil {
 			return err
 		}
-		rows, err = q.QueryContext(ctx, `SELECT `+orgGroups.Of("g")+` FROM org_groups g WHERE g.org = $1 ORDER BY g.id`, org)
+		rows, err = q.QueryContext(ctx, groupsOf, org)
 		if d.Groups, err = sqldb.Collect(rows, err, orgGroups.Scan); err != nil {
 			return err
 		}

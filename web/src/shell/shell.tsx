@@ -50,7 +50,9 @@ export function Shell() {
   const running = me?.operator === true && (path === '/admin' || path.startsWith('/admin/'))
   const below = !me
     ? []
-    : (running ? phoneConsole : me.user ? phone : visitorPhone).filter((p) => (p.to === '/docs' ? me.features.docs : hasPage(p.to)))
+    : (running ? phoneConsole : me.user ? phone : visitorPhone).filter((p) =>
+        p.to === '/docs' ? me.features.docs : hasPage(p.to),
+      )
   const finding = useRef(false)
   const found = useCallback(() => {
     finding.current = false
