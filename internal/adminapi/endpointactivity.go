@@ -69,7 +69,7 @@ type EndpointActivity struct {
 	Causes     []FailureCause `json:"causes"`            // those with most errors first
 	More       bool           `json:"more"`              // there are further ones
 	Moves      []EndpointMove `json:"moves"`             // those with most calls first
-	MovesSince time.Time      `json:"moves_since"`       // from, or later: of a busy gateway, only the newest 20,000 calls are looked at
+	MovesSince time.Time      `json:"moves_since"`       // from, or later: of a busy gateway, only the newest 3,000 calls are looked at
 }
 
 type activityInput struct {

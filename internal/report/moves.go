@@ -64,8 +64,8 @@ func (m *Moves) List() []Move {
 	return list
 }
 
-// mostMoved is how many records are looked at for moves: they are read whole, and only the newest of a busy gateway fit.
-const mostMoved = 20_000
+// mostMoved is how many records are looked at for moves: they are read whole, and only the newest of a busy gateway fit in 100 ms of a processor.
+const mostMoved = 3_000
 
 // Moves are the calls of some time that an endpoint could have served and that ended at others, and since when they were looked at: later than from
 // where there were too many.

@@ -10620,7 +10620,7 @@ export interface components {
             moves: components["schemas"]["EndpointMove"][];
             /**
              * Format: date-time
-             * @description From, or later: of a busy gateway, only the newest 20,000 calls are looked at
+             * @description From, or later: of a busy gateway, only the newest 3,000 calls are looked at
              */
             moves_since: string;
         };
