@@ -147,7 +147,7 @@ test('the playground shows code: images, videos, vectors, sound', async () => {
   await read(page, 'vectors', (said, id) => assert.equal(id === 'curl' || id === 'Go' ? JSON.parse(said).data[0].embedding.length : JSON.parse(said)[0], 256));
   await page.goto(`${weir.url}/playground/audio`);
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
-  await page.getByLabel('Form', { exact: true }).selectOption('srt');
+  await page.getByLabel('Format', { exact: true }).selectOption('srt');
   await page.getByLabel('Language', { exact: true }).fill('en');
   await page.getByLabel('Words to expect').fill('@weir; type=text\nand <herons>');
   await page.locator('input[data-sound]').setInputFiles({ name: 'my tone.wav', mimeType: 'audio/wav', buffer: wav() });

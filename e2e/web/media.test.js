@@ -140,7 +140,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await choose({ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') });
   await page.getByText('x.exe is not an audio file.').waitFor();
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
-  await page.getByLabel('Form', { exact: true }).selectOption('verbose_json');
+  await page.getByLabel('Format', { exact: true }).selectOption('verbose_json');
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   const first = page.getByRole('article').first();
@@ -149,7 +149,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await sameCost(page, first);
   await accessible(page);
   await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/diarize');
-  await page.getByLabel('Form', { exact: true }).selectOption('diarized_json');
+  await page.getByLabel('Format', { exact: true }).selectOption('diarized_json');
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await first.getByText('A', { exact: true }).first().waitFor();
@@ -157,7 +157,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await page.getByText('The answer failed').waitFor();
-  await page.getByLabel('Form', { exact: true }).selectOption('json');
+  await page.getByLabel('Format', { exact: true }).selectOption('json');
   await page.getByRole('button', { name: 'Try again' }).first().click();
   await first.getByText('settled').waitFor();
   await page.getByRole('button', { name: 'Show as code' }).click();

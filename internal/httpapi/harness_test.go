@@ -205,6 +205,12 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	return startAll(t, r, edit, parts, nil)
 }
 
+// stopped has a node's clock stand still: what a minute or a day allows does not come back while a test runs.
+func stopped(d *httpapi.Deps) {
+	at := time.Now()
+	d.Now = func() time.Time { return at }
+}
+
 // startAll is startWith with further parts of operations; operations may be nil.
 func startAll(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps), operations func(*accountapi.Deps, *catalogapi.Deps, *accountapi.EventsConfig)) *node {
 	t.Helper()

@@ -358,7 +358,7 @@ func TestFailedAuthenticationsAreLimited(t *testing.T) {
 
 func TestPublicRoutesAreLimited(t *testing.T) {
 	t.Parallel()
-	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.PublicPerMinute = 2 })
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.PublicPerMinute = 2 }, stopped)
 	for range 2 {
 		if r := n.do("GET", "/v1/models", "", "Authorization", ""); r.StatusCode != 200 {
 			t.Fatalf("status %d", r.StatusCode)

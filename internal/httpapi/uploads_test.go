@@ -117,7 +117,7 @@ func TestUnfinishedUploads(t *testing.T) {
 	t.Parallel()
 	n := listener(t, true, func(c *httpapi.Config) {
 		c.SpoolBudget, c.MaxUploads = 60<<20, 60
-		c.BodyIdle = 2 * time.Second
+		c.BodyIdle = 6 * time.Second // all must be there before the first is given up
 	}, nil)
 	poor := n.newUser("Poor")
 	before, after := form("acme/free", false)
