@@ -11,7 +11,9 @@ test('without scripts: pages, the list of pages on the phone, and the search', a
   const page = await context.newPage();
   await page.goto(`${weir.url}/docs`);
   await page.getByRole('button', { name: 'Pages' }).click();
-  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Money', exact: true }).click();
+  const pages = page.getByRole('navigation', { name: 'Pages' });
+  await pages.locator('summary', { hasText: /^Money$/ }).click(); // shelves of others are closed
+  await pages.getByRole('link', { name: 'Money', exact: true }).click();
   await page.waitForURL(/\/docs\/money$/);
   assert.match(await page.locator('article').innerText(), /What is held/);
   await page.getByRole('button', { name: 'On this page' }).click();
