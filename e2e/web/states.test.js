@@ -39,9 +39,10 @@ const refusals = {
 test('each page: on its way, refused, tried again, offline', async () => {
   const page = await open(b, weir, { signedIn: true });
   await page.route('**/api/events**', (route) => route.abort());
-  let path = '', mode = 'pass', free = () => {};
+  let path = '', mode = 'pass', held = [];
+  const free = () => held.splice(0).forEach((go) => go()); // a page may ask for the same twice
   await page.route((url) => url.pathname === path, async (route) => {
-    if (mode === 'hold') await new Promise((go) => { free = go; });
+    if (mode === 'hold') await new Promise((go) => held.push(go));
     if (mode === 'pass') return route.continue();
     const status = Number(mode);
     return route.fulfill({ status, headers: { 'x-request-id': 'req-of-the-test', 'retry-after': '7' }, json: { error: { code: status, ...refusals[status][0] } } });

@@ -18,7 +18,7 @@ export function Search({
   return (
     <form
       role="search"
-      className="w-80 max-w-full min-w-0"
+      className="w-72 max-w-full min-w-0"
       onSubmit={(e) => {
         e.preventDefault()
         onFind(text.trim())

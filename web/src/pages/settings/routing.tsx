@@ -88,6 +88,7 @@ function Editor({ saved }: { saved: Saved }) {
       },
     })
     queries.setQueryData(reading.queryKey, now)
+    setForm(formOf(now.data.provider)) // as it is saved, and no draft any more
     toast(t('saved'))
   })
   const failed = saving.error
