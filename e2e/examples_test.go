@@ -95,7 +95,8 @@ var withoutLink = map[string]int{
 	"setMargins": 400, "takePriceImport": 404, // the demo has no prices in dollars, and public lists were not fetched
 	"changeOrganizationMember": 404, "removeOrganizationMember": 404, "lookAtOrganizationInvitation": 403, "joinOrganization": 400, // the link and the member are none
 	"getScimConfig": 401, "listScimResourceTypes": 401, "getScimResourceType": 401, "listScimSchemas": 401, "getScimSchema": 401, "listScimUsers": 401, "createScimUser": 401, "getScimUser": 401, "replaceScimUser": 401, "changeScimUser": 401, "deleteScimUser": 401, "listScimGroups": 401, "createScimGroup": 401, "getScimGroup": 401, "replaceScimGroup": 401, "changeScimGroup": 401, "deleteScimGroup": 401, // they are for the token of a directory
-	"getAgent": 404, "stopAgent": 404, // the first example names no key with children
+	"disconnectOrganizationDirectory": 404,                   // the organization of the examples is closed by then
+	"getAgent":                        404, "stopAgent": 404, // the first example names no key with children
 	"litellmUpdateKey": 404, "litellmDeleteKeys": 404, // the examples name no key
 	"litellmNewTeam": 400, "litellmUpdateTeam": 400, "litellmDeleteTeams": 400, "litellmTeamInfo": 400, "litellmAddTeamMembers": 400, "litellmUpdateTeamMember": 400, "litellmDeleteTeamMember": 400, // teams are of organizations
 	"litellmNewUser": 400, "litellmUpdateUser": 400, "litellmDeleteUsers": 400, // likewise
@@ -138,7 +139,7 @@ func (x *examples) send(method, at string, op *openapi3.Operation) {
 		if _, ok := example["user"]; ok && strings.HasPrefix(at, "/api/admin/") {
 			example["user"] = x.made["user"]
 		}
-		if media == "application/json" {
+		if media == "application/json" || media == "application/scim+json" {
 			body, err := json.Marshal(example)
 			if err != nil {
 				x.t.Fatal(err)

@@ -194,6 +194,7 @@ func appendErrorCode(o *object, e *fault.Error) {
 func (x *request) writeError(e *fault.Error) {
 	status := httpserver.Status(e)
 	var body []byte
+	media := jsonType
 	switch envelope, capped := x.envelope(), x.capped(e); {
 	case capped != nil:
 		e, status = capped, http.StatusTooManyRequests
@@ -205,7 +206,7 @@ func (x *request) writeError(e *fault.Error) {
 	case envelope == oauthEnvelope:
 		body = OAuthErrorBody(e)
 	case envelope == scimEnvelope:
-		body = scim.ErrorBody(status, httpserver.Sentence(e, httpserver.FieldName(e.Param)))
+		media, body = scimType, scim.ErrorBody(status, httpserver.Sentence(e, httpserver.FieldName(e.Param)))
 	case envelope == liteLLMEnvelope:
 		body = LiteLLMErrorBody(e)
 	case x.session != nil || x.route != nil && strings.HasPrefix(x.route.Pattern, "/api/"):
@@ -231,7 +232,7 @@ func (x *request) writeError(e *fault.Error) {
 	if x.turn != nil {
 		body = socketError(e, x.id, x.turn)
 	}
-	x.writeBody(status, jsonType, x.api.Redact(body))
+	x.writeBody(status, media, x.api.Redact(body))
 }
 
 // detail is what an operator needs about a fault, for the log. Causes of client errors stay out: they may quote the request.
