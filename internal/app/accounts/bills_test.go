@@ -390,7 +390,7 @@ func TestBillsOfUnusualCalls(t *testing.T) {
 		b.call(t, "acme/chat", "den", "", 10*n)
 	}
 	b.call(t, "acme/chat", "hut", "[[sim fault=u14 times=1 id=failover]] ", 40) // the first provider fails, the second answers
-	b.at(billDay.AddDate(0, 0, 1).Add(-time.Second)) // it begins before midnight and ends after it
+	b.at(billDay.AddDate(0, 0, 1).Add(-time.Second))                            // it begins before midnight and ends after it
 	b.call(t, "acme/chat", "hut", "[[sim delay=1500ms]] ", 50)
 	b.at(billDay.AddDate(0, 0, 1).Add(10 * time.Hour))
 	b.call(t, "acme/chat", "hut", "", 60)
