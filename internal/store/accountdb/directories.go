@@ -99,8 +99,8 @@ func (s *Organizations) Disconnect(ctx context.Context, org string, now time.Tim
 }
 
 var (
-	listedOf = `SELECT ` + orgListed.Of("l") + `, m.user_id IS NOT NULL FROM org_listed l LEFT JOIN org_members m ON m.org = l.org AND m.user_id = l.user_id WHERE l.org = $1 ORDER BY l.user_id`
-	groupsOf = `SELECT ` + orgGroups.Of("g") + ` FROM org_groups g WHERE g.org = $1 ORDER BY g.id`
+	listedOf = `SELECT ` + orgListed.Of("l") + `, m.user_id IS NOT NULL FROM org_listed l LEFT JOIN org_members m ON m.org = l.org AND m.user_id = l.user_id WHERE l.org = $1 ORDER BY l.user_id` //nolint:gosec // names of columns
+	groupsOf = `SELECT ` + orgGroups.Of("g") + ` FROM org_groups g WHERE g.org = $1 ORDER BY g.id`                                                                                                //nolint:gosec // likewise
 )
 
 // Directory is organization.DirectoryStore.Directory.
