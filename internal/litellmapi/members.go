@@ -57,7 +57,7 @@ type LiteLLMTeamMembers struct {
 func members(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(route(operation.Operation{
-			Method: "POST", Path: "/team/member_add", ID: "litellmAddTeamMembers", Summary: "Put users into a team; an e-mail address of nobody here is invited", Answer: "The team, with those users",
+			Method: "POST", Path: "/team/member_add", ID: "litellmAddTeamMembers", Summary: "Put users into a team; an e-mail address without an account gets an invitation", Answer: "The team, with those users",
 			Example: `{"team_id": "research", "member": [{"user_email": "ann@example.com", "role": "user"}], "max_budget_in_team": 1000}`,
 		}, operation.Leaders), d.addMembers),
 		operation.Of(route(operation.Operation{

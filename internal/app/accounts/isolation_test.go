@@ -386,8 +386,8 @@ func TestIsolationOfOrganizations(t *testing.T) {
 	gw.WantBalanced(t)
 }
 
-// TestIsolationOfMembers: what a member has made with a key is found by nobody who does not see its calls, by no operation: not by a member without a team,
-// with a management key or an API key, and not by who sees to the money. A manager of the team reads it, and so does the owner.
+// TestIsolationOfMembers asks each operation for what a member has made with a key. Another member without a team finds none of it, with a management key
+// or an API key, and neither does a billing person. A manager of the team and the owner read it.
 func TestIsolationOfMembers(t *testing.T) {
 	t.Parallel()
 	gw, a := openCompany(t)

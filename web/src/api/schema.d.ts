@@ -5844,7 +5844,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put users into a team; an e-mail address of nobody here is invited */
+        /** Put users into a team; an e-mail address without an account gets an invitation */
         post: operations["litellmAddTeamMembers"];
         delete?: never;
         options?: never;
