@@ -14,6 +14,16 @@ func (s *Service) EndNow(ctx context.Context, id, public string, by audit.Event)
 	if err := s.timed(ctx); err != nil {
 		return err
 	}
+	for range races {
+		err := s.wrest(ctx, id, public, by)
+		if !fault.Is(err, fault.Conflict) { // a worker that claims the job meanwhile has changed it, and another operator may have ended it
+			return err
+		}
+	}
+	return raced("video.EndNow")
+}
+
+func (s *Service) wrest(ctx context.Context, id, public string, by audit.Event) error {
 	short, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
 	j, err := s.Store.WrestJob(short, id)
@@ -25,9 +35,6 @@ func (s *Service) EndNow(ctx context.Context, id, public string, by audit.Event)
 		j.Cleanup |= CancelUpstream
 	}
 	err = s.endBy(ctx, j, Failed, public, fault.Canceled.String(), &by)
-	if fault.Is(err, fault.Conflict) { // another operator, or the end of its time, was first
-		return fault.New(fault.NotFound, "video.EndNow", "The job has just ended.").Because(err)
-	}
 	if err == nil && asked {
 		s.lost(j, errAsked)
 	}

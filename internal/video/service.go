@@ -437,9 +437,14 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 			return j, err
 		}
 	}
-	e := fault.New(fault.StorageUnavailable, "video.Delete", "The video job is being changed by another request. Try again.")
+	return nil, raced("video.Delete")
+}
+
+// raced is the error after all races were lost.
+func raced(op string) error {
+	e := fault.New(fault.StorageUnavailable, op, "The video job is being changed by another request. Try again.")
 	e.RetryAfter = retryAfterRace
-	return nil, e
+	return e
 }
 
 // cancel ends a job. First it is taken from the worker that has it, so that no provider is asked for it meanwhile.

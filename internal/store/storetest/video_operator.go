@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -64,6 +65,40 @@ func endedByOperator(t *testing.T, s *studio) {
 	if err := k.EndNow(s.ctx, "vj_none", "x", e); !fault.Is(err, fault.NotFound) {
 		t.Errorf("%v", err)
 	}
+
+	// Workers claim the job whenever the operator has taken it from them.
+	for _, c := range []struct {
+		claims int
+		want   fault.Kind
+	}{{claims: 2}, {claims: 100, want: fault.StorageUnavailable}} {
+		contested := &contestedJobs{Store: s.store.Jobs, s: s, claims: c.claims}
+		boss := s.crew(k.book, func(d *video.Deps, _ *video.Config) { d.Store = contested })
+		j := k.submit(s.user(100 * ruble))
+		k.step(0)
+		err := boss.EndNow(s.ctx, j.ID, "It is stuck.", e)
+		if c.want == 0 && err != nil || c.want != 0 && !fault.Is(err, c.want) {
+			t.Errorf("%d claims: %v", c.claims, err)
+		}
+		if ended := k.job(j).State == video.Failed; ended != (c.want == 0) {
+			t.Errorf("%d claims: %+v", c.claims, k.job(j))
+		}
+	}
+	s.balanced()
+}
+
+// contestedJobs are jobs that a worker claims as often as it may, as soon as they are wrested.
+type contestedJobs struct {
+	video.Store
+	s      *studio
+	claims int
+}
+
+func (c *contestedJobs) WrestJob(ctx context.Context, id string) (*video.Job, error) {
+	j, err := c.Store.WrestJob(ctx, id)
+	if c.claims--; err == nil && c.claims >= 0 {
+		must(c.s.store.Jobs.SeizeJob(ctx, j.User, id)) // as a claim, it moves the fence
+	}
+	return j, err
 }
 
 func audited(t *testing.T, s *studio, action string) int {
