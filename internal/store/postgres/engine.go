@@ -61,15 +61,30 @@ func (e *engine) try(ctx context.Context, f func(sqldb.Runner) error) (again boo
 		return false, sqldb.Unavailable("postgres.Write", err)
 	}
 	defer func() { _ = conn.Close() }()
-	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	// Where the context of a transaction ends, database/sql rolls back beside f and takes the connection away, on which Raw panics. So this
+	// one ends with ctx only while f does not run; what f asks for has ctx itself.
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	unbind := context.AfterFunc(ctx, cancel)
+	tx, err := conn.BeginTx(own, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
 		e.pool.Reset() // the server was unavailable: the other connections are broken as well
 		return true, sqldb.Unavailable("postgres.Write", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() {
+		defer context.AfterFunc(ctx, cancel)()
+		_ = tx.Rollback() // after a commit it does nothing
+	}()
+	if !unbind() {
+		return false, sqldb.Unavailable("postgres.Write", ctx.Err())
+	}
 	if err := f(&runner{sqldb.Plain{Ctx: ctx, Tx: tx}, conn}); err != nil {
 		return gaveUp(err), err
 	}
+	if err := ctx.Err(); err != nil {
+		return false, sqldb.Unavailable("postgres.Write", err)
+	}
+	defer context.AfterFunc(ctx, cancel)()
 	if err := tx.Commit(); err != nil {
 		return gaveUp(err), sqldb.Unavailable("postgres.Write", err)
 	}

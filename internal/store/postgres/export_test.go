@@ -1,8 +1,10 @@
 package postgres
 
 import (
+	"context"
 	"testing"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"weir/internal/store/sqldb"
@@ -24,4 +26,20 @@ func WaitsFor(t *testing.T, dsn string) (waits string) {
 		t.Fatal(err)
 	}
 	return waits
+}
+
+// Transact runs f in a transaction of an engine of its own.
+func Transact(t *testing.T, ctx context.Context, dsn string, f func(sqldb.Runner) error) error {
+	t.Helper()
+	cfg, err := configure(dsn, sqldb.QueryFor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
+	defer func() { _ = e.close() }()
+	return e.write(ctx, false, f)
 }
