@@ -22,7 +22,7 @@ test('the id of a request from a complaint opens its call, with what the provide
   const find = page.getByRole('search').getByRole('textbox');
   await find.fill('nonsense');
   await find.press('Enter');
-  await page.getByText('This is no id of a call').waitFor();
+  await page.getByText('This is not the id of a call').waitFor();
   await find.fill(request);
   await find.press('Enter');
   await page.waitForURL(`**/admin/calls/${request}`);

@@ -195,7 +195,7 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   await window.getByText(/500.* leave the wallet.*3.500.* stay/).waitFor();
   await accessible(page);
   await window.getByRole('button', { name: /^Take 500/ }).click();
-  await page.getByText(/500.* were taken from the wallet/).waitFor();
+  await page.getByText(/500.* was taken from the wallet/).waitFor();
   assert.equal(await balance(), before + 3500);
   const here = page.getByRole('navigation', { name: 'Running the gateway' }).first().getByRole('link', { name: 'Invoices' });
   assert.equal(await here.getAttribute('aria-current'), 'page');

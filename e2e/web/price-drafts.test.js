@@ -26,7 +26,7 @@ test('a margin above 50 % is asked about twice, and charged when it is meant', a
   await page.getByText('1 $ costs you 100 ₽').waitFor();
   await page.getByRole('button', { name: 'Set margin' }).click();
   const dialog = page.getByRole('dialog');
-  await dialog.getByLabel('Whose').selectOption({ label: 'endpoints with “openai/openai/gpt-4o-mini”' });
+  await dialog.getByLabel('Applies to').selectOption({ label: 'endpoints with “openai/openai/gpt-4o-mini”' });
   await dialog.getByLabel('Margin, %').fill('15');
   await dialog.getByText('+15 %: 1 $ costs 115 ₽').waitFor();
   await dialog.getByLabel('Margin, %').fill('60');
@@ -34,7 +34,7 @@ test('a margin above 50 % is asked about twice, and charged when it is meant', a
   const put = dialog.getByRole('button', { name: 'Put into the draft' });
   assert.equal(await put.isDisabled(), true);
   await accessible(page);
-  await dialog.getByLabel('It is meant').check();
+  await dialog.getByLabel('This is intended').check();
   await put.click();
   await page.getByText('It is in the draft').first().waitFor();
   await page.getByText('Cost of the providers').waitFor();
@@ -45,7 +45,7 @@ test('a margin above 50 % is asked about twice, and charged when it is meant', a
   assert.equal(await dialog.getByRole('button', { name: 'Publish', exact: true }).isDisabled(), true);
   const unsure = await page.request.post(`${weir.url}/api/admin/prices/publish`, { headers: { origin: weir.url, 'x-weir': '1' }, data: { version: (await draftOf(page)).version } });
   assert.equal(unsure.status(), 409);
-  await dialog.getByLabel('These prices are meant').check();
+  await dialog.getByLabel('These prices are intended').check();
   await dialog.getByRole('button', { name: 'Publish', exact: true }).click();
   await page.getByText('The new prices are in effect').waitFor();
   await becomes(() => draftOf(page), null);
@@ -67,7 +67,7 @@ test('prices are published at a time, and cancelled before', async () => {
   const publish = dialog.getByRole('button', { name: 'Publish', exact: true });
   assert.equal(await publish.isDisabled(), true);
   await dialog.getByLabel('From').fill('2020-01-01T00:00');
-  if (await dialog.getByLabel('These prices are meant').count() > 0) await dialog.getByLabel('These prices are meant').check();
+  if (await dialog.getByLabel('These prices are intended').count() > 0) await dialog.getByLabel('These prices are meant').check();
   await publish.click();
   await dialog.getByText(/must not be in the past/).waitFor();
   await dialog.getByLabel('From').fill('2099-01-01T00:00');
@@ -183,7 +183,7 @@ test('an operator sees prices and the draft, and changes nothing', async () => {
   await becomes(async () => (await (await page.request.get(`${weir.url}/api/me`)).json()).user.role, 'operator');
   await page.goto(`${weir.url}/admin/catalog`);
   await settled(page);
-  await page.getByText('Administrators change prices. You can look.').waitFor();
+  await page.getByText('Only administrators change prices. You can look at them.').waitFor();
   await page.getByRole('heading', { name: 'Draft' }).waitFor();
   for (const name of ['Set margin', 'Raise prices', 'Publish', 'Discard', 'Revert', 'Leave these out', 'Fetch now', 'Change', 'Take']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
   assert.equal((await page.request.post(`${weir.url}/api/admin/prices/raise`, { headers, data: { percent: '1', version: 1 } })).status(), 403);

@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Alerts',
-  note: 'What is said to operators, and where',
+  note: 'What is sent to operators, and where',
   lasting: { one: '{n} incident lasts', other: '{n} incidents last' },
   channels: 'Channels',
   channelsNote:

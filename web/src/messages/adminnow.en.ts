@@ -63,7 +63,7 @@ const messages = {
   perHour: 'Calls/h',
   day: 'Last 24 hours',
   events: 'What happened',
-  noEvents: 'Nothing has happened since the nodes began.',
+  noEvents: 'Nothing has happened since the nodes started.',
   event_ejected: '{id} was ejected. The calls it served, {calls} in the half hour before, go to others.',
   event_returned: '{id} is back after {time}. Meanwhile {saved} and {failed} on this node.',
   savedN: { one: '{n} call was saved by failover', other: '{n} calls were saved by failover' },

@@ -15,7 +15,7 @@ const messages = {
   sort_price: 'Price',
   sort_throughput: 'Throughput',
   sort_latency: 'Time to the first token',
-  sort_exacto: 'Balanced, said by name',
+  sort_exacto: 'Balanced (exacto)',
   sortHelp_none: 'The first is drawn at random, weighted by price; the others wait as a reserve.',
   sortHelp_price: 'The cheapest first, always.',
   sortHelp_throughput: 'The most tokens per second first.',

@@ -138,7 +138,7 @@ const messages = {
     'It counts for all prices in dollars, from the next call on, on all nodes. Prices in rubles stay.',
   rateField: 'Rubles for a dollar',
   marginField: 'Margin, %',
-  rateHigh: 'A margin of {margin} % is unusually high. Is it meant?',
+  rateHigh: 'A margin of {margin} % is unusually high. Is that intended?',
   rateMeant: 'Set it all the same',
   rateSet: 'From the next call on',
   model: 'Model',
