@@ -30,18 +30,19 @@ func memory(ctx context.Context, s settings) error {
 	fmt.Println("| load      | before MB | peak MB | after 15, 30, 60 s |        |")
 	fmt.Println("|-----------|----------:|--------:|-------------------:|--------|")
 	missed := 0
-	for _, name := range []string{"streams", "chat5m", "fast"} {
-		for _, sc := range scenarios(s) {
-			if sc.name != name {
-				continue
-			}
-			kept, err := remember(ctx, s, dir, mock, sc)
-			if err != nil {
-				return err
-			}
-			if !kept {
-				missed++
-			}
+	loads := []scenario{crowd(500, s.each)}
+	for _, sc := range scenarios(s) {
+		if sc.name == "streams" || sc.name == "chat5m" || sc.name == "fast" {
+			loads = append(loads, sc)
+		}
+	}
+	for _, sc := range loads {
+		kept, err := remember(ctx, s, dir, mock, sc)
+		if err != nil {
+			return err
+		}
+		if !kept {
+			missed++
 		}
 	}
 	if s.strict && missed > 0 {

@@ -43,6 +43,7 @@ func scenarios(s settings) []scenario {
 			load{conns: 32, time: s.each, warm: 50, frames: fast.frames}, streamed, modelFast},
 		{"chat5m", "5 MB image in the prompt, 4 connections", load{conns: 4, time: s.each, warm: 4},
 			func(b *bodies, model string) []byte { return b.imageRequest(model, 5<<20) }, modelChat},
+		crowd(256, s.each), crowd(1000, s.each),
 	}
 	var chosen []scenario
 	for _, one := range all {
@@ -52,6 +53,13 @@ func scenarios(s settings) []scenario {
 		}
 	}
 	return chosen
+}
+
+// crowd is a 1 KB chat on so many connections at once, as load generators that count users have it: each asks again when it has its answer.
+func crowd(users int, each time.Duration) scenario {
+	return scenario{fmt.Sprintf("crowd%d", users), fmt.Sprintf("1 KB chat, %d connections", users),
+		load{conns: users, time: each, warm: 2 * users, patience: 60 * time.Second},
+		func(b *bodies, model string) []byte { return b.chat(model, 1<<10) }, modelChat}
 }
 
 // measurement is the result of one scenario for one target.
