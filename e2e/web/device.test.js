@@ -68,7 +68,7 @@ test('a code is typed and refused; one that is none says so', async () => {
   const code = page.getByRole('textbox', { name: 'Code' });
   await code.fill('BCDF-GHJK');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('No program waits with this code.').waitFor();
+  await page.getByText('No program is waiting with this code.').waitFor();
   await code.fill(asked.user_code.toLowerCase().replace('-', ' '));
   await code.press('Enter');
   await page.getByRole('button', { name: 'Refuse' }).click();

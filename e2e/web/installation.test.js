@@ -62,7 +62,7 @@ test('a video that does not come to its end is asked for, and ended with its mon
   await page.getByText(`${id} is tried within seconds`).waitFor();
   await row.getByRole('button', { name: /^End/ }).click();
   const sure = page.getByRole('alertdialog');
-  await sure.getByText(/counts as failed, and [\d.,]+.₽ return to demo at once.*You may still have to pay the provider/).waitFor();
+  await sure.getByText(/counts as failed, and [\d.,]+.₽ returns to demo at once.*You may still have to pay the provider/).waitFor();
   await sure.getByRole('button', { name: 'End', exact: true }).click();
   await sure.locator('[aria-invalid=true]').waitFor();
   await sure.getByLabel('Reason').fill('The provider is out of order.');

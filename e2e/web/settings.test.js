@@ -169,7 +169,7 @@ test('wishes for routing show what they do before they are saved, at the field a
 
   // what does not go together is said at the field
   await list(page, 'Only these providers').add('sim-gemini');
-  await page.locator('[data-notes=ignore]').getByText('All allowed providers are ignored here: nobody is left.').waitFor();
+  await page.locator('[data-notes=ignore]').getByText('All allowed providers are ignored here: none is left.').waitFor();
   await remain(page, 'Of 6 providers 0 remain');
   await page.getByText('No provider would answer').waitFor();
   await list(page, 'Only these providers').add('sim, nobody-of-that-name');

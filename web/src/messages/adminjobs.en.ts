@@ -54,7 +54,7 @@ const messages = {
   endTitle_webhooks: 'Give up this webhook?',
   endTitle_notices: 'Give up this notice?',
   endText_videos:
-    '{id} counts as failed, and {amount} return to {who} at once. What its provider still delivers is not charged.',
+    '{id} counts as failed, and {amount} returns to {who} at once. What its provider still delivers is not charged.',
   maybeBilled: 'You may still have to pay the provider.',
   endText_batches: {
     one: '{n} request of {id} is not made any more. {done} stay done and charged, and {who} gets their results.',

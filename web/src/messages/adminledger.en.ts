@@ -57,11 +57,11 @@ const messages = {
   asideNobody: 'wallet unknown',
   again: 'Try again',
   dismiss: 'Dismiss as a loss',
-  posted: '{amount} were charged',
-  dismissed: '{amount} are a loss',
+  posted: '{amount} was charged',
+  dismissed: '{amount} is a loss',
   onlyAdministrators: 'Administrators decide about them.',
   dismissTitle: 'Dismiss this charge as a loss?',
-  dismissText: '{amount} are never charged to {who}. The audit log keeps it.',
+  dismissText: '{amount} will never be charged to {who}. The audit log keeps it.',
   dismissNobody: 'a wallet that is not known',
 } satisfies Messages
 export default messages

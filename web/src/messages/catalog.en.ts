@@ -88,7 +88,7 @@ const messages = {
   per_image: 'an image',
   per_megapixel: 'a megapixel',
   per_request: 'a request',
-  per_characters_1k: '/ 1k letters',
+  per_characters_1k: '/ 1k characters',
   unknownSpeed: 'not measured yet',
   notServed: 'not served now',
   retires: 'ends {date}',

@@ -5,7 +5,7 @@ const messages = {
   intro: 'A program in your terminal shows a code. Check that it is this one, and go on.',
   code: 'Code',
   codeHelp: 'Eight letters. It works for ten minutes.',
-  unknown: 'No program waits with this code. Begin the sign-in again in your terminal.',
+  unknown: 'No program is waiting with this code. Begin the sign-in again in your terminal.',
   next: 'Continue',
   program: 'Program',
   from: 'Asks from',

@@ -17,7 +17,7 @@ const messages = {
   threshold: 'When the balance is below, rubles',
   by: 'Top up by, rubles',
   cap: 'At most in a calendar month, rubles',
-  capHelp: 'Months of UTC. Highest: {most}',
+  capHelp: 'Months are UTC. At most {most}',
   pay: 'Go to payment',
   payText: 'You pay on the page of the payment provider and come back here.',
   none: 'Nobody can pay here',

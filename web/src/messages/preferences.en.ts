@@ -79,7 +79,7 @@ const messages = {
   nobodyText: 'Calls of this model would fail with no_endpoints. Loosen one of the wishes below.',
   prices: '{in} in, {out} out',
   at_number: 'A number such as 0.5 or 120.',
-  at_ignoredAll: 'All allowed providers are ignored here: nobody is left.',
+  at_ignoredAll: 'All allowed providers are ignored here: none is left.',
   at_ignoredSome: '{names}: allowed above and ignored here. Ignored wins.',
   at_orderIgnored: '{names}: ignored below, so never tried.',
   at_orderNotAllowed: '{names}: not among the allowed providers, so never tried.',
