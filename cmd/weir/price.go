@@ -198,7 +198,7 @@ func (c *priceDiscardCmd) Run(ctx context.Context) error {
 type pricePublishCmd struct {
 	location
 	At   string `help:"When they take effect, such as 2030-12-01T00:00:00+03:00. Without it, at once." placeholder:"TIME"`
-	Sure bool   `help:"Margins above 50 % and prices below what the provider takes are meant."`
+	Sure bool   `help:"The prices that weir price draft asks about are intended: margins above 50 %, prices below what the provider takes, and prices that are ten times or a tenth of what they were."`
 }
 
 func (c *pricePublishCmd) Run(ctx context.Context) error {
