@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"io/fs"
 
 	"github.com/pressly/goose/v3"
 
@@ -14,10 +15,19 @@ import (
 // versionsSince is the migration that made the table of versions. Older ones have no row in it.
 const versionsSince = 33
 
-// Migrate applies the migrations that the database lacks, and notes beside each that weir, the version of this program, knows it. It returns
-// Invalid, and changes nothing, when the database has migrations that this version does not know: it would read and write their tables
-// wrongly. The error names the version that is needed. db is where p migrates.
-func Migrate(ctx context.Context, p *goose.Provider, db *sql.DB, weir string) error {
+// before is the folder with the migrations of the versions before 1.0. It goes in Weir 1.2: a database that old is then opened by 1.1 first.
+const before = "before1.0"
+
+// Migrate makes the tables of a new database with the first of files, which has all of them, and applies the later ones. A database whose tables are
+// older than the first gets there by the migrations in the folder before1.0, which end with the number of the first. It notes beside each
+// migration that weir, the version of this program, knows it. It returns Invalid, and changes nothing, when the database has migrations that this
+// version does not know: it would read and write their tables wrongly. The error names the version that is needed. provider makes what runs the
+// migrations of a folder on db.
+func Migrate(ctx context.Context, files fs.FS, provider func(fs.FS) (*goose.Provider, error), db *sql.DB, weir string) error {
+	p, err := provider(files)
+	if err != nil {
+		return err
+	}
 	current, known, err := p.GetVersions(ctx)
 	if err != nil {
 		return err
@@ -25,10 +35,29 @@ func Migrate(ctx context.Context, p *goose.Provider, db *sql.DB, weir string) er
 	if current > known {
 		return newer(ctx, db, current, known)
 	}
+	if current > 0 && current < p.ListSources()[0].Version {
+		if err := catchUp(ctx, files, provider); err != nil {
+			return err
+		}
+	}
 	if _, err = p.Up(ctx); err != nil {
 		return err
 	}
 	return noteVersion(ctx, db, weir)
+}
+
+// catchUp applies the migrations of the versions before 1.0.
+func catchUp(ctx context.Context, files fs.FS, provider func(fs.FS) (*goose.Provider, error)) error {
+	dir, err := fs.Sub(files, before)
+	if err != nil {
+		return err
+	}
+	p, err := provider(dir)
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return err
 }
 
 // newer is the error for tables of a version that this one does not know.

@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/store"
 	"weir/internal/store/postgres"
+	"weir/internal/store/postgres/pgtest"
 	"weir/internal/store/storetest"
 )
 
@@ -25,6 +26,21 @@ func BenchmarkApply(b *testing.B) {
 		b.Cleanup(func() { _ = s.Close() })
 		return s
 	})
+}
+
+func BenchmarkOpenNew(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		dsn := pgtest.New(b)
+		b.StartTimer()
+		s, err := postgres.Open(b.Context(), dsn)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkPages(b *testing.B) {

@@ -10,6 +10,9 @@ import (
 	"weir/internal/store/sqldb"
 )
 
+// Provider is what runs migrations.
+var Provider = provider
+
 // WaitsFor is what the commits of a store's connections wait for.
 func WaitsFor(t *testing.T, dsn string) (waits string) {
 	t.Helper()

@@ -27,7 +27,7 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/before1.0/*.sql
 var migrations embed.FS
 
 // oldest is the first version of PostgreSQL that is served, as the server numbers it.
@@ -220,14 +220,17 @@ func migrate(ctx context.Context, db *sql.DB, weir string) error {
 	if err != nil {
 		return err
 	}
-	// one lock for the whole database, held by a session: when that node dies the server lets go of it
-	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
-	if err != nil {
-		return err
+	return store.Migrate(ctx, dir, provider(db), db, weir)
+}
+
+// provider makes what runs the migrations of a folder on db.
+func provider(db *sql.DB) func(fs.FS) (*goose.Provider, error) {
+	return func(dir fs.FS) (*goose.Provider, error) {
+		// one lock for the whole database, held by a session: when that node dies the server lets go of it
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+		if err != nil {
+			return nil, err
+		}
+		return goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
 	}
-	p, err := goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
-	if err != nil {
-		return err
-	}
-	return store.Migrate(ctx, p, db, weir)
 }

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"cmp"
 	"database/sql"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
@@ -21,6 +22,21 @@ func BenchmarkApply(b *testing.B) {
 		b.Cleanup(func() { _ = s.Close() })
 		return s
 	})
+}
+
+func BenchmarkOpenNew(b *testing.B) {
+	dir := b.TempDir()
+	n := 0
+	for b.Loop() {
+		n++
+		s, err := sqlite.Open(b.Context(), filepath.Join(dir, fmt.Sprint(n, ".db")))
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
 }
 
 func BenchmarkPages(b *testing.B) {

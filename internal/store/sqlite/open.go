@@ -25,7 +25,7 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-//go:embed migrations/*.sql
+//go:embed migrations/*.sql migrations/before1.0/*.sql
 var migrations embed.FS
 
 // engine is an open database.
@@ -181,11 +181,14 @@ func migrate(ctx context.Context, db *sql.DB, weir string) error {
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, dir, goose.WithDisableGlobalRegistry(true))
-	if err != nil {
-		return err
+	return store.Migrate(ctx, dir, provider(db), db, weir)
+}
+
+// provider makes what runs the migrations of a folder on db.
+func provider(db *sql.DB) func(fs.FS) (*goose.Provider, error) {
+	return func(dir fs.FS) (*goose.Provider, error) {
+		return goose.NewProvider(goose.DialectSQLite3, db, dir, goose.WithDisableGlobalRegistry(true))
 	}
-	return store.Migrate(ctx, p, db, weir)
 }
 
 func (e *engine) close() error {

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// NewerIsRefused gives the database a migration that this version does not know. run is a connection beside the store, open opens the database
+// newerIsRefused gives the database a migration that this version does not know. run is a connection beside the store, open opens the database
 // again as the version weir.
-func NewerIsRefused(t *testing.T, run func(sql string) error, open func(weir string) error) {
+func newerIsRefused(t *testing.T, run func(sql string) error, open func(weir string) error) {
 	exec := func(text string) {
 		t.Helper()
 		if err := run(text); err != nil {
@@ -37,8 +37,8 @@ func NewerIsRefused(t *testing.T, run func(sql string) error, open func(weir str
 	}
 }
 
-// VersionsAreNoted looks beside which migrations a version is noted, and which. list lists "number weir" of each, in the order of numbers.
-func VersionsAreNoted(t *testing.T, run func(sql string) error, open func(weir string) error, list func() []string) {
+// versionsAreNoted looks beside which migrations, from first on, a version is noted, and which. list lists "number weir" of each, in the order of numbers.
+func versionsAreNoted(t *testing.T, first string, run func(sql string) error, open func(weir string) error, list func() []string) {
 	if err := run(`DELETE FROM schema_versions`); err != nil { // as after a death between migrations and their note
 		t.Fatal(err)
 	}
@@ -47,8 +47,8 @@ func VersionsAreNoted(t *testing.T, run func(sql string) error, open func(weir s
 			t.Fatal(err)
 		}
 		noted := list()
-		if len(noted) == 0 || noted[0] != "33 v1.2.3" {
-			t.Fatalf("%q, want the first to be 33 by v1.2.3", noted)
+		if len(noted) == 0 || noted[0] != first+" v1.2.3" {
+			t.Fatalf("%q, want the first to be %s by v1.2.3", noted, first)
 		}
 		for _, n := range noted {
 			if !strings.HasSuffix(n, " v1.2.3") {

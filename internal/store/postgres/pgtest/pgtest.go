@@ -71,6 +71,13 @@ func Copied(t testing.TB, prepare func(dsn string) error) string {
 	return shared.server.database(t, " TEMPLATE prepared")
 }
 
+// Copy copies the database that New or Copied has given, as it is now. Its connections must have ended.
+func Copy(t testing.TB, dsn string) string {
+	t.Helper()
+	name, _, _ := strings.Cut(strings.TrimPrefix(dsn, "postgres://weir:geheim@/"), "?")
+	return shared.server.database(t, " TEMPLATE "+name)
+}
+
 // Main makes m's tests end with the shared server: os.Exit(pgtest.Main(m).Run()).
 func Main(m interface{ Run() int }) interface{ Run() int } { return main{m} }
 

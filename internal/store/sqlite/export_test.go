@@ -1,0 +1,4 @@
+package sqlite
+
+// Provider is what runs migrations.
+var Provider = provider
