@@ -313,7 +313,14 @@ release: web bin/cyclonedx-gomod ## build the programs for all systems, Debian p
 	mkdir dist/web && cp web/package.json web/package-lock.json dist/web/
 	cd dist/web && npm pkg set version=0.0.0 && npm sbom --package-lock-only --sbom-format cyclonedx --sbom-type application --omit dev > ../weir.web.cdx.json # npm lists nothing that has no version
 	rm -r dist/web
-	cd dist && sha256sum * > SHA256SUMS
+	$(MAKE) sums
+	$(AS_SHIPPED) go test -vet=off -count=1 ./cmd/weir -run 'TestRelease$$' -release.dir $(CURDIR)/dist -release.version '$(VERSION)'
+
+# A target of its own, so that a test can use it.
+DIST ?= dist
+.PHONY: sums
+sums:
+	cd $(DIST) && rm -f SHA256SUMS && sha256sum -- * > SHA256SUMS
 
 bin/cyclonedx-gomod: tools/sbom/go.mod tools/sbom/go.sum
 	go -C tools/sbom build -trimpath -o ../../bin/cyclonedx-gomod github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod

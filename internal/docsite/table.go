@@ -143,6 +143,7 @@ var groups = []group{
 		{file: "docs/decisions/master-key.md", about: "Who makes the key that encrypts providers' keys."},
 		{file: "docs/decisions/demo-data.md", about: "How the month of a demo is made, and why its models are the simulator's."},
 		{file: "docs/decisions/migrations.md", about: "Migrations only add, and what is unused goes one version later."},
+		{file: "docs/decisions/one-schema.md", about: "A new database is made by one file; older ones come there by the migrations before it."},
 		{file: "docs/decisions/paid-fields.md", about: "Fields that are refused, and features that need a price."},
 		{file: "docs/decisions/absences.md", about: "Why what is out of service for a time is no file of weir state."},
 		{file: "docs/decisions/agents.md", about: "Programs are signed in with a code; their access token is a key that expires, and a refresh token makes its successor."},

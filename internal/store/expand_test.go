@@ -69,10 +69,15 @@ func contraction(text string) string {
 func TestMigrationsExpand(t *testing.T) {
 	t.Parallel()
 	for _, engine := range []string{"postgres", "sqlite"} {
+		old, err := filepath.Glob(filepath.Join(engine, "migrations", "before1.0", "*.sql"))
+		if err != nil || len(old) == 0 {
+			t.Fatalf("%d migrations of %s before 1.0, %v", len(old), engine, err)
+		}
 		files, err := filepath.Glob(filepath.Join(engine, "migrations", "*.sql"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%d migrations of %s, %v", len(files), engine, err)
 		}
+		files = append(files, old...)
 		for _, file := range files {
 			digits, _, _ := strings.Cut(filepath.Base(file), "_")
 			number, err := strconv.Atoi(digits)

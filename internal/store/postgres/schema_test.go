@@ -30,8 +30,10 @@ func bare(t *testing.T, dsn string) storetest.Bare {
 	db.SetMaxIdleConns(0) // one that waits would keep the database from being copied
 	t.Cleanup(func() { _ = db.Close() })
 	return storetest.Bare{DB: db, Tables: `SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema() ORDER BY 1`,
-		Copy:   func(t *testing.T) storetest.Bare { return bare(t, pgtest.Copy(t, dsn)) },
-		Open:   func(t *testing.T, weir string) (*store.Store, error) { return postgres.Open(t.Context(), dsn, postgres.WithVersion(weir)) },
+		Copy: func(t *testing.T) storetest.Bare { return bare(t, pgtest.Copy(t, dsn)) },
+		Open: func(t *testing.T, weir string) (*store.Store, error) {
+			return postgres.Open(t.Context(), dsn, postgres.WithVersion(weir))
+		},
 		Schema: func(t *testing.T) string { return schema(t, dsn) },
 	}
 }

@@ -38,7 +38,9 @@ func bare(t *testing.T, path string) storetest.Bare {
 			}
 			return bare(t, to)
 		},
-		Open:   func(t *testing.T, weir string) (*store.Store, error) { return sqlite.Open(t.Context(), path, sqlite.WithVersion(weir)) },
+		Open: func(t *testing.T, weir string) (*store.Store, error) {
+			return sqlite.Open(t.Context(), path, sqlite.WithVersion(weir))
+		},
 		Schema: func(t *testing.T) string { return schema(t, db) },
 	}
 }
