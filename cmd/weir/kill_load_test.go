@@ -123,6 +123,11 @@ func (m *member) noteAnswer(a answer) {
 
 // send sends a request and reads at most so many bytes of the answer before it hangs up. It returns the bytes.
 func (m *member) send(ctx context.Context, n *node, by *customer, path, body string, most int) (id, text string) {
+	return m.sendTagged(ctx, n, by, "", path, body, most)
+}
+
+// sendTagged is send with a tag; "": without.
+func (m *member) sendTagged(ctx context.Context, n *node, by *customer, tag, path, body string, most int) (id, text string) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.BaseURL+path, strings.NewReader(body))
@@ -131,6 +136,9 @@ func (m *member) send(ctx context.Context, n *node, by *customer, path, body str
 	}
 	req.Header.Set("Authorization", "Bearer "+by.key)
 	req.Header.Set("Content-Type", "application/json")
+	if tag != "" {
+		req.Header.Set("X-Weir-Tags", tag)
+	}
 	by.sent.Add(1)
 	m.event()
 	res, err := n.client.Do(req)

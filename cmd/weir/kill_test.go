@@ -63,6 +63,7 @@ func TestKills(t *testing.T) {
 // siege is the shared state of the rounds on one store.
 type siege struct {
 	postgres bool
+	crowded  bool // more calls run at one time than the machine can serve
 	upstream string
 	client   *http.Client
 
@@ -133,7 +134,7 @@ type books struct {
 }
 
 func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
-	all := s.open(t, rng)
+	all := s.open(t, rng, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
 	var load, killers sync.WaitGroup
@@ -167,8 +168,8 @@ func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
 	}
 }
 
-// open makes an empty database with three nodes: one for all of them, or one for each.
-func (s *siege) open(t *testing.T, rng *rand.Rand) (all []*books) {
+// open makes an empty database with three nodes: one for all of them, or one for each. edit, which may be nil, changes their configuration.
+func (s *siege) open(t *testing.T, rng *rand.Rand, edit func(text string) string) (all []*books) {
 	t.Helper()
 	dsn := ""
 	if s.postgres {
@@ -178,7 +179,11 @@ func (s *siege) open(t *testing.T, rng *rand.Rand) (all []*books) {
 		dir := t.TempDir()
 		m := &member{siege: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), changed: make(chan struct{}), burnt: make(chan struct{}, 1), turns: make(chan struct{}, fuseMost),
 			site: &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: s.upstream}}
-		m.write(t, m.text(dsn))
+		text := m.text(dsn)
+		if edit != nil {
+			text = edit(text)
+		}
+		m.write(t, text)
 		if i == 0 || !s.postgres {
 			all = append(all, &books{})
 			all[len(all)-1].enrol(t, m.file)
@@ -369,8 +374,9 @@ func (m *member) bury(t *testing.T) {
 		t.Errorf("a node ended by itself: %v\n%s", m.err, m.stderr)
 	}
 	for line := range strings.Lines(m.stderr.String()) {
-		// A node stopped in a transaction keeps its rows locked until the server ends it, which delays the settlements of others.
-		if strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "settlements wait in the journal") {
+		// A node stopped in a transaction keeps its rows locked until the server ends it, which delays the settlements of others. A thousand calls at
+		// one moment keep a small machine from answering to a node in time.
+		if strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "settlements wait in the journal") && !(m.siege.crowded && strings.Contains(line, "timeout: context deadline exceeded")) {
 			t.Errorf("a node complained: %s", line)
 		}
 	}
