@@ -9,6 +9,9 @@ import (
 // ReadsBody reports whether requests of the route have bodies.
 func (r *Route) ReadsBody() bool { return r.body != nil }
 
+// Named reports whether requests of the route may have an Idempotency-Key: they have bodies, and are calls.
+func (r *Route) Named() bool { return r.body != nil && r.access == inference }
+
 // LiteLLM reports whether the route is one of LiteLLM's, which take no session.
 func (r *Route) LiteLLM() bool { return r.envelope == liteLLMEnvelope }
 

@@ -52,8 +52,8 @@ func (x *request) name() error {
 // claim begins the run of a named request whose body was read, or gives its first answer again and fails with errReplayed.
 func (x *request) claim(body []byte) error {
 	name := x.named.name
-	if m := x.caller.Member; m != "" { // what one member was answered is not for another
-		name = m + "/" + name
+	if m := x.caller.Member; m != "" { // what one member was answered is not for another; no client's name has a line break
+		name = m + "\n" + name
 	}
 	run, kept, err := x.api.Idempotency.Begin(x.context(), idempotency.Request{
 		User: x.caller.User, Wallet: x.caller.Wallet, Name: name, Hash: idempotency.Hash(x.r.Method, x.address(), body), Generation: x.generation,

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
+	"weir/internal/batch"
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
@@ -36,7 +38,7 @@ func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpa
 	named.Settled = func(context.Context, string, string) (bool, error) { return false, nil }
 	named.Report = func(what string, err error) { t.Errorf("%s: %v", what, err) }
 	m := idempotency.New(store.Pages, named)
-	return startWith(t, r, edit, func(d *httpapi.Deps) { d.Idempotency = m })
+	return startAll(t, r, edit, func(d *httpapi.Deps) { d.Idempotency = m }, emptyReports)
 }
 
 // counted counts the calls of a relay.
@@ -320,5 +322,91 @@ func TestNamedRequestsWithZeroDataRetention(t *testing.T) {
 			t.Errorf("%s: %d calls", name, r.n.Load()-before)
 		}
 		wantError(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), 422, fault.IdempotencyMismatch)
+	}
+}
+
+// noted notes which names requests have claimed, and refuses each.
+type noted struct{ claimed []string }
+
+func (n *noted) Begin(_ context.Context, r idempotency.Request) (*idempotency.Run, *idempotency.Entry, error) {
+	n.claimed = append(n.claimed, r.User+" "+r.Name+" "+r.Hash)
+	return nil, nil, fault.New(fault.IdempotencyMismatch, "test", "It was noted.")
+}
+
+// In an organization an Idempotency-Key belongs to the member or service for whom the key works, on every route that takes one: to all their keys, and to
+// those of no other.
+func TestNamesBelongToMembers(t *testing.T) {
+	t.Parallel()
+	claims := &noted{}
+	n := startAll(t, relayFunc(hello), func(c *httpapi.Config) { c.UserCallsPerMinute = 100000 }, func(d *httpapi.Deps) {
+		d.Idempotency, d.Batches = claims, batch.New(batch.Deps{}, batch.Default(time.Now))
+	}, emptyReports)
+	owner, person := n.join(t, "owner@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User)
+	org := n.org(t, owner, "Strelka")
+	n.invited(t, owner, person, org, "member")
+	key := func(page []string, more string) string {
+		made := n.do("POST", "/api/keys?account="+org, `{"name":"x"`+more+`}`, page...)
+		text, _ := made.json(t)["key"].(string)
+		if made.StatusCode != 201 {
+			t.Fatalf("%d %s", made.StatusCode, made.body)
+		}
+		return text
+	}
+	service, _ := at(n.do("POST", "/api/organizations/"+org+"/services", `{"name":"Nightly"}`, owner...).json(t), "data", "id").(string)
+	holders := [][]string{{key(owner, ""), key(owner, "")}, {key(person, "")}, {key(owner, `,"service":"`+service+`"`)}, {n.first.KeyText, n.newKey()}}
+	routes := 0
+	for _, r := range n.api.Routes() {
+		if !r.Named() {
+			continue
+		}
+		routes++
+		path := strings.NewReplacer("{id}", "x", "{model}", "small", "{vendor}", "acme").Replace(r.Pattern)
+		body, kind := `{}`, "application/json"
+		switch r.Pattern {
+		case "/v1/audio/transcriptions", "/v1/audio/translations", "/v1/files", "/v1/images/variations":
+			body, kind = "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.jsonl\"\r\n\r\n{}\r\n--b--\r\n", "multipart/form-data; boundary=b"
+		}
+		seen := map[string]bool{}
+		for _, keys := range holders {
+			var first string
+			for i, k := range keys {
+				claims.claimed = nil
+				got := n.do(r.Method, path, body, "Content-Type", kind, "Authorization", "Bearer "+k, named, "one")
+				switch {
+				case len(claims.claimed) != 1:
+					t.Fatalf("%s claimed %q: %d %s", r.Pattern, claims.claimed, got.StatusCode, got.body)
+				case i == 0:
+					first = claims.claimed[0]
+				case claims.claimed[0] != first:
+					t.Errorf("%s: another key of the same holder claims %q and not %q", r.Pattern, claims.claimed[0], first)
+				}
+			}
+			if seen[first] {
+				t.Errorf("%s: two holders claim %q", r.Pattern, first)
+			}
+			seen[first] = true
+		}
+	}
+	if routes < 20 {
+		t.Errorf("only %d routes take a name", routes)
+	}
+}
+
+// Two members who send the same key get each their own answer.
+func TestNamesOfMembers(t *testing.T) {
+	t.Parallel()
+	r := &counted{relay: relayFunc(hello)}
+	n := startKept(t, r, 0, nil)
+	owner, person := n.join(t, "owner@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User)
+	org := n.org(t, owner, "Strelka")
+	n.invited(t, owner, person, org, "member")
+	for i, page := range [][]string{owner, person} {
+		text, _ := n.do("POST", "/api/keys?account="+org, `{"name":"x"}`, page...).json(t)["key"].(string)
+		for again := range 2 {
+			got := n.do("POST", "/v1/chat/completions", chatBody(false), named, "one", "Authorization", "Bearer "+text)
+			if got.StatusCode != 200 || (got.Header.Get("Idempotent-Replayed") == "true") != (again == 1) || r.n.Load() != int64(i+1) {
+				t.Errorf("member %d, try %d: %d %v, %d calls", i, again, got.StatusCode, got.Header, r.n.Load())
+			}
+		}
 	}
 }

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"net"
@@ -53,11 +54,28 @@ func (x *request) postVideo() error {
 		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"), Trace: traceparent(x.trace), Tags: x.tags(nil), Session: who.SessionID,
 	})
 	if err != nil {
-		return err
+		return x.ownJobs(err)
 	}
 	x.visit.Spend(x.at, job.Hold) // what it costs is known when its request has long ended
 	x.writeBody(http.StatusAccepted, jsonType, videos.AppendJob(nil, job, x.base()))
 	return nil
+}
+
+// ownJobs leaves of the jobs that an error names, which may be of a whole organization, those that the key sees.
+func (x *request) ownJobs(err error) error {
+	var e *fault.Error
+	if x.caller.Sees.All() || !errors.As(err, &e) {
+		return err
+	}
+	active, _ := e.Details["active_jobs"].([]string)
+	if active == nil {
+		return err
+	}
+	e.Details["active_jobs"] = slices.DeleteFunc(slices.Clone(active), func(id string) bool {
+		job, err := x.api.Videos.Get(x.context(), x.caller.User, id)
+		return err != nil || x.sees(job.Key, x.api.Videos.NoJob()) != nil
+	})
+	return err
 }
 
 // readVideo reads a submission: JSON, or a form as OpenAI's clients send it.

@@ -12,6 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
 	"weir/internal/money"
@@ -281,5 +284,54 @@ func TestVideoContentBreaks(t *testing.T) {
 	n := startVideo(t, &oneVideo{length: 4, body: func() io.ReadCloser { return &broken{first: "012345678", err: io.EOF} }}, nil)
 	if r := n.do("GET", "/v1/videos/vj_1/content", ""); string(r.body) != "0123" || r.StatusCode != http.StatusOK {
 		t.Errorf("%d %q: more than was told", r.StatusCode, r.body)
+	}
+}
+
+// fullVideos has two active jobs, and no room for another one.
+type fullVideos struct {
+	oneVideo
+	keys map[string]string // by job
+}
+
+func (f *fullVideos) Submit(context.Context, *video.Submit) (*video.Job, error) {
+	return nil, video.TooMany(2, []string{"vj_1", "vj_2"})
+}
+
+func (f *fullVideos) Get(_ context.Context, _, id string) (*video.Job, error) {
+	return &video.Job{ID: id, Key: f.keys[id]}, nil
+}
+
+// The refusal of one job too many counts the jobs of the whole organization, and names those of the member for whom the key works.
+func TestVideoLimitNamesSeenJobs(t *testing.T) {
+	t.Parallel()
+	full := &fullVideos{keys: map[string]string{}}
+	n := startAll(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.Videos = full }, emptyReports)
+	owner, member, colleague := n.join(t, "owner@example.org", apikey.User), n.join(t, "vera@example.org", apikey.User), n.join(t, "oleg@example.org", apikey.User)
+	org := n.org(t, owner, "Strelka")
+	n.invited(t, owner, member, org, "member")
+	n.invited(t, owner, colleague, org, "member")
+	key := func(page []string, job string) []string {
+		made := n.do("POST", "/api/keys?account="+org, `{"name":"x"}`, page...).json(t)
+		text, _ := made["key"].(string)
+		id, _ := at(made, "data", "id").(string)
+		if full.keys[job] == "" {
+			full.keys[job] = id
+		}
+		return []string{"Authorization", "Bearer " + text}
+	}
+	ofMember, ofColleague, further := key(member, "vj_1"), key(colleague, "vj_2"), key(member, "vj_1")
+	for name, x := range map[string]struct {
+		by   []string
+		path string
+		want []any
+	}{
+		"the owner": {owner, "/api/v1/videos?account=" + org, []any{}}, "a member": {member, "/api/v1/videos?account=" + org, []any{"vj_1"}},
+		"a member's key": {ofMember, "/v1/videos", []any{"vj_1"}}, "another key of the member": {further, "/v1/videos", []any{"vj_1"}}, "a colleague's key": {ofColleague, "/v1/videos", []any{"vj_2"}},
+		"a person's own key": {nil, "/v1/videos", []any{"vj_1", "vj_2"}}, "the owner's key": {key(owner, "vj_3"), "/v1/videos", []any{}},
+	} {
+		got := n.do("POST", x.path, `{"model":"acme/film","prompt":"A heron."}`, x.by...)
+		if diff := cmp.Diff(x.want, at(got.json(t), "error", "metadata", "active_jobs")); got.StatusCode != 429 || diff != "" {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
+		}
 	}
 }

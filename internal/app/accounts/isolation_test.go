@@ -443,6 +443,11 @@ func TestIsolationOfMembers(t *testing.T) {
 			}
 		}
 	}
+	for _, id := range []string{a.generation, a.videoCall} {
+		if got := made(t, a.owner.Pages, "GET", a.at("/api/calls/"+id), nil, "data", "team"); got != a.team {
+			t.Errorf("the call %s is of the team %q", id, got)
+		}
+	}
 	for path := range lists {
 		if got := a.paying.Pages.Do(t, "GET", a.at(path), nil); strings.HasPrefix(path, "/v1/") && got.Status != http.StatusForbidden {
 			t.Errorf("%s by who sees to the money: %d %s", path, got.Status, got.Body)
