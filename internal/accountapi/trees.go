@@ -135,11 +135,11 @@ func trees(d Deps) []operation.Operation {
 			return stopTree(ctx, d, c, &f.Key)
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/agents", ID: "listAgents", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
+			Method: "GET", Path: "/api/agents", ID: "listAgents", Org: operation.Workers, Access: operation.Management, Tag: "agents",
 			Summary: "The trees of keys that keys of the account have made, the newest first", Answer: "The first key of each tree, ended ones included",
 		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l AgentList, err error) {
 			l.Most = mostAgents
-			all, err := d.Keys.Tops(ctx, c.User, mostAgents)
+			all, err := d.Keys.Tops(ctx, c.User, c.Sees, mostAgents)
 			if err != nil {
 				return l, err
 			}
@@ -147,7 +147,7 @@ func trees(d Deps) []operation.Operation {
 			return l, err
 		}),
 		operation.Of(operation.Operation{
-			Method: "GET", Path: "/api/agents/{hash}", ID: "getAgent", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
+			Method: "GET", Path: "/api/agents/{hash}", ID: "getAgent", Org: operation.Workers, Access: operation.Management, Tag: "agents",
 			Summary: "A tree of keys as a report", Answer: "The keys of the tree, each line of which adds up",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[AgentTree], err error) {
 			k, err := childByHash(ctx, d, c, in.Hash)
@@ -167,7 +167,7 @@ func trees(d Deps) []operation.Operation {
 			return out, nil
 		}),
 		operation.Of(operation.Operation{
-			Method: "POST", Path: "/api/agents/{hash}/stop", ID: "stopAgent", Org: operation.Leaders, Whole: true, Access: operation.Management, Tag: "agents",
+			Method: "POST", Path: "/api/agents/{hash}/stop", ID: "stopAgent", Org: operation.Workers, Access: operation.Management, Tag: "agents",
 			Summary: "Stop a key that another one made, with all that come from it", Answer: "They work no more",
 			Description: "Its calls that run are cut off, and what they have answered is charged. Videos and batches under way are cancelled; what a provider goes on with is charged when it ends. The keys do not come back.",
 		}, func(ctx context.Context, c *operation.Call, in *keyHash) (out operation.Data[StoppedTree], err error) {
@@ -180,10 +180,10 @@ func trees(d Deps) []operation.Operation {
 	}
 }
 
-// childByHash finds a key of the caller's account that another one made, ended ones included.
+// childByHash finds a key of the caller's account that another one made and that the caller sees, ended ones included.
 func childByHash(ctx context.Context, d Deps, c *operation.Call, hash string) (apikey.Key, error) {
 	f, err := d.Keys.Of(ctx, hash)
-	if err == nil && (f.User != c.User || f.Child.Parent == "") {
+	if err == nil && (f.User != c.User || f.Child.Parent == "" || !c.Sees.Of(f.Member, f.Team)) {
 		err = apikey.NotFound("accountapi.childByHash")
 	}
 	return f.Key, err

@@ -155,12 +155,12 @@ func (c *Child) Permits(tool string) bool {
 
 // Children lists the keys that a key has made, ended ones included, the newest first.
 func (m *Manager) Children(ctx context.Context, user, parent string, most int) ([]Key, error) {
-	return m.store.Tops(ctx, user, parent, most)
+	return m.store.Tops(ctx, user, parent, Sight{}, most)
 }
 
-// Tops lists the first keys of the trees of a user, the newest first.
-func (m *Manager) Tops(ctx context.Context, user string, most int) ([]Key, error) {
-	return m.store.Tops(ctx, user, "", most)
+// Tops lists the first keys of the trees of a user that somebody sees, the newest first.
+func (m *Manager) Tops(ctx context.Context, user string, sees Sight, most int) ([]Key, error) {
+	return m.store.Tops(ctx, user, "", sees, most)
 }
 
 // Tree lists the keys of the tree of a key, the oldest first.

@@ -161,7 +161,7 @@ type Store interface {
 	// Tree lists the keys of a tree, ended ones included, the oldest first; top is a Child.Tree.
 	Tree(ctx context.Context, user, top string) ([]Branch, error)
 	// Tops lists the first keys of trees of a user, ended ones included, the newest first: of children of one key, or of all for "".
-	Tops(ctx context.Context, user, parent string, most int) ([]Key, error)
+	Tops(ctx context.Context, user, parent string, sees Sight, most int) ([]Key, error)
 	// OutOfMoney lists up to most keys of a user that other keys made, have not ended, and of whose amount less than a hundredth is left, with Branch.Top.
 	OutOfMoney(ctx context.Context, user string, now time.Time, most int) ([]Branch, error)
 	// StopBelow deletes a key that another one made, with all that come from it, and returns their ids: those that have not ended before.

@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -35,8 +37,6 @@ func (x *request) getCredits() error {
 
 const day = "2006-01-02"
 
-const activityPath = "/v1/activity" // it shows the whole account
-
 // windowDays is how many completed days of the account activity covers.
 const windowDays = 30
 
@@ -65,7 +65,7 @@ func (x *request) getActivity() error {
 		}
 		key = k.ID
 	}
-	rows, err := x.api.Ledger.Activity(x.context(), x.caller.Wallet, key, from.Format(day), to.Format(day))
+	rows, err := x.activity(key, from, to)
 	if err != nil {
 		return err
 	}
@@ -79,6 +79,30 @@ func (x *request) getActivity() error {
 	o.text("currency", "RUB")
 	o.EndObject()
 	return x.reply(&o)
+}
+
+// activity is the activity of some days, both included, as far as the caller sees it.
+func (x *request) activity(key string, from, to time.Time) ([]ledger.ActivityRow, error) {
+	wallet, sees := x.caller.Wallet, x.caller.Sees
+	if sees.All() {
+		return x.api.Ledger.Activity(x.context(), wallet, key, from.Format(day), to.Format(day))
+	}
+	zones, err := x.api.Reports.Zones(x.context(), wallet)
+	if err != nil {
+		return nil, err
+	}
+	list, err := x.api.Reports.Rows(x.context(), report.Query{Wallet: wallet, Filter: report.Filter{Key: key, Org: x.caller.User, Sees: sees}, Part: report.Model, Bucket: report.Day,
+		From: zones.Start(from), To: zones.Start(to.AddDate(0, 0, 1)), Zones: zones})
+	rows := make([]ledger.ActivityRow, 0, len(list))
+	for i := range list {
+		if r := &list[i]; r.Charged > 0 {
+			rows = append(rows, ledger.ActivityRow{Date: r.At.Format(day), Model: r.Value, Cost: r.Cost, Requests: r.Charged, PromptTokens: r.Prompt, CompletionTokens: r.Completion, ReasoningTokens: r.Reasoning, Refunded: r.Refunded})
+		}
+	}
+	slices.SortFunc(rows, func(a, b ledger.ActivityRow) int {
+		return cmp.Or(cmp.Compare(b.Date, a.Date), cmp.Compare(b.Cost, a.Cost), cmp.Compare(a.Model, b.Model))
+	})
+	return rows, err
 }
 
 func appendActivity(o *object, r *ledger.ActivityRow) {
@@ -104,8 +128,12 @@ func (x *request) getGeneration() error {
 		return fault.Field("httpapi.getGeneration", "id", "id is missing: give the id of an answer, gen-...")
 	}
 	c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, id)
-	if fault.Is(err, fault.NotFound) || err == nil && !x.caller.Sees.Of(c.Member, c.Team) {
-		return fault.New(fault.NotFound, "httpapi.getGeneration", "There is no such generation.")
+	none := fault.New(fault.NotFound, "httpapi.getGeneration", "There is no such generation.")
+	if fault.Is(err, fault.NotFound) {
+		return none
+	}
+	if err == nil {
+		err = x.sees(c.Key, none)
 	}
 	if err != nil {
 		return err

@@ -29,6 +29,7 @@ import (
 	"weir/internal/ownkey"
 	"weir/internal/redact"
 	"weir/internal/relay"
+	"weir/internal/report"
 	"weir/internal/usertext"
 	"weir/internal/wire/messages"
 	"weir/internal/wire/scim"
@@ -97,6 +98,8 @@ type Deps struct {
 
 	Organizations Organizations // nil: there are none
 	Directories   Directories   // nil: no directory is let in
+
+	Reports *report.Reporter // nil only where there are no organizations
 
 	Agents        Agents         // nil: programs cannot be signed in
 	AgentReports  AgentReports   // nil: what programs report of themselves is not kept
@@ -179,7 +182,7 @@ func New(d Deps, c Config) *API {
 	a := &API{Deps: d, cfg: c, served: c.listener(), features: messages.NewFeatures(c.Betas), exports: limit.NewCount(), models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
 	for _, r := range a.routes {
-		r.roles, r.whole = orgRoles(r), r.Pattern == activityPath
+		r.roles = orgRoles(r)
 	}
 	for i := range d.Operations {
 		a.routes = append(a.routes, mount(&d.Operations[i]))
@@ -301,7 +304,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: messagesPath + "/batches/{id}/results", access: anyKey, asks: true, envelope: messagesEnvelope, handle: (*request).getMessageBatchResults},
 		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*request).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*request).getCredits},
-		{Method: "GET", Pattern: activityPath, access: anyKey, handle: (*request).getActivity},
+		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*request).getActivity},
 		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*request).getGeneration},
 		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*request).getKey},
 		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*request).listKeys},

@@ -3,6 +3,7 @@ package accountdb
 import (
 	"context"
 	"errors"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,11 +110,16 @@ func (s *Accounts) Tree(ctx context.Context, user, top string) ([]apikey.Branch,
 }
 
 // Tops is apikey.Store.Tops.
-func (s *Accounts) Tops(ctx context.Context, user, parent string, most int) ([]apikey.Key, error) {
+func (s *Accounts) Tops(ctx context.Context, user, parent string, sees apikey.Sight, most int) ([]apikey.Key, error) {
+	var c sqldb.Conditions
+	c.Add("user_id = ?", user)
 	if parent != "" {
-		return keys.List(ctx, s.db, "store.Tops", `WHERE user_id = $1 AND parent = $2 AND parent <> '' ORDER BY created_at DESC, id DESC LIMIT $3`, user, parent, int64(most))
+		c.Add("parent = ? AND parent <> ''", parent)
+	} else {
+		c.Add("tree = id AND tree <> ''")
 	}
-	return keys.List(ctx, s.db, "store.Tops", `WHERE user_id = $1 AND tree = id AND tree <> '' ORDER BY created_at DESC, id DESC LIMIT $2`, user, int64(most))
+	c.Sees("id", user, sees)
+	return keys.List(ctx, s.db, "store.Tops", c.Where()+` ORDER BY created_at DESC, id DESC LIMIT `+strconv.Itoa(most), c.Args...)
 }
 
 // OutOfMoney is apikey.Store.OutOfMoney.

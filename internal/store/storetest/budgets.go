@@ -117,7 +117,7 @@ func children(t *testing.T, d *books) {
 	if f, err := s.KeyByHash(d.ctx, top.Hash); err != nil || !f.UserDisabled {
 		t.Errorf("%+v, %v", f, err)
 	}
-	if tops, err := s.Tops(d.ctx, user, "", 9); err != nil || len(tops) != 1 || tops[0].ID != top.ID {
+	if tops, err := s.Tops(d.ctx, user, "", apikey.Sight{}, 9); err != nil || len(tops) != 1 || tops[0].ID != top.ID {
 		t.Errorf("%+v, %v", tops, err)
 	}
 	if list, err := s.ListKeys(d.ctx, apikey.Filter{User: user, IncludeDisabled: true, IncludeDeleted: true}); err != nil || len(list) != 1 {
