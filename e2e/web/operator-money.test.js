@@ -71,6 +71,13 @@ test('a payment is found, refunded with numbers, and its history says who did wh
   await window.getByText('Meanwhile another refund').waitFor();
   assert.equal(await balance(), before + 330);
   await window.getByRole('button', { name: 'Cancel' }).click();
+  // The provider has nothing more to say of a payment whose refunds have ended; of one that waits it may have.
+  const known = async (id) => (await manage('GET', `/api/admin/payments/${id}`)).body.data;
+  await becomes(async () => (await known(paid.id)).refunds.every((r) => r.state === 'succeeded'), true);
+  await page.reload();
+  await table(page, 'History').getByText('Refund arrived').nth(1).waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Ask .* now/ }).count(), 0);
+  await page.goto(`${weir.url}/admin/payments/${waiting.id}`);
   await page.getByRole('button', { name: /^Ask .* now/ }).click();
   await table(page, 'History').getByText('Provider asked by hand').waitFor();
   await page.done();
@@ -188,6 +195,14 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   // Part of it goes back to the buyer.
   await page.reload();
   await table(page, 'What arrived').getByText('demo').first().waitFor(); // who noted it, by name
+  // A paid invoice asks for nothing: what arrives late can still be noted, and no button stands out.
+  const late = page.getByRole('button', { name: 'Note another transfer' });
+  assert.equal(await late.evaluate((e) => getComputedStyle(e).backgroundColor), await page.getByRole('button', { name: 'Pay back' }).evaluate((e) => getComputedStyle(e).backgroundColor));
+  assert.equal(await page.getByRole('button', { name: 'Mark as paid' }).count(), 0);
+  await late.click();
+  await window.getByLabel('Arrived, rubles').fill('10');
+  await window.getByText(/10.* more than the total/).waitFor();
+  await window.getByRole('button', { name: 'Cancel' }).click();
   await page.getByRole('button', { name: 'Pay back' }).click();
   await window.getByLabel('Amount that was paid back').fill('500');
   await window.getByLabel('Number of the bank').fill('503');
@@ -206,6 +221,7 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   await sure.getByText(/of 4.500.* was not paid/).waitFor();
   await sure.getByRole('button', { name: 'Cancel invoice' }).click();
   await page.getByText('cancelled', { exact: true }).waitFor();
+  assert.equal(await page.getByRole('button', { name: /Note another|Mark as paid|Pay back|Cancel invoice/ }).count(), 0);
   const { body: { data: [line] } } = await manage('GET', `/api/admin/audit?target=${gone.id}&action=invoice.cancel`);
   assert.equal(line.before, 'open, 0 of 4500 rubles received');
   await page.goto(`${weir.url}/admin/acts`);

@@ -76,6 +76,23 @@ test('an administrator makes vouchers in the browser, and ends them', async () =
   await page.done();
 });
 
+test('vouchers whose time is over have nothing to end', async () => {
+  const page = await open(b, weir, { path: '/admin/vouchers', signedIn: true });
+  await page.getByRole('button', { name: 'Make vouchers' }).click();
+  const window = page.getByRole('dialog');
+  await window.getByLabel('What they are for').fill('for a day');
+  await window.getByLabel('Valid until').fill(new Date(Date.now() + 86_400_000).toISOString().slice(0, 10));
+  await window.getByRole('button', { name: 'Make them' }).click();
+  await window.getByRole('button', { name: 'Done' }).click();
+  const row = page.getByRole('table', { name: 'Vouchers' }).getByRole('row').filter({ hasText: 'for a day' });
+  await row.getByRole('button', { name: 'End' }).waitFor();
+  await page.clock.setFixedTime(Date.now() + 3 * 86_400_000);
+  await page.reload();
+  await row.getByText(/^expired/).waitFor();
+  assert.equal(await row.getByRole('button').count(), 0);
+  await page.done();
+});
+
 test('the window is for everybody: both themes, Russian, a small phone', async () => {
   for (const theme of ['light', 'dark']) {
     const page = await open(b, weir, { path: '/money', signedIn: true, theme });

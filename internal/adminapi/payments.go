@@ -53,6 +53,7 @@ type PaymentWithHistory struct {
 	NextAt    *time.Time      `json:"next_at"`    // when the provider is asked again; null: never
 	Left      money.Nano      `json:"left"`       // rubles that can be refunded
 	Available *money.Nano     `json:"available"`  // rubles of the wallet, without what is on hold; null: the account is gone
+	MayCheck  bool            `json:"may_check"`  // the provider that is configured made it, and may know more: it has not been paid, or a refund has not ended
 	MayRefund bool            `json:"may_refund"` // it was paid, with the provider that is configured, and something is left
 	Refunds   []PaymentRefund `json:"refunds"`    // the oldest first
 	Events    []PaymentEvent  `json:"events"`     // the oldest first
@@ -213,7 +214,9 @@ func (o paymentOperations) detail(ctx context.Context, s *payment.Service, p *pa
 		}
 	}
 	d.AnyPayment, d.NextAt, d.Left = anyPayment(p, names, at), accountapi.Moment(p.DueAt), p.Paid-p.Refunded
-	d.MayRefund = p.State == payment.Succeeded && d.Left > 0 && p.Provider == s.Provider()
+	own := p.Provider == s.Provider()
+	d.MayRefund = own && p.State == payment.Succeeded && d.Left > 0
+	d.MayCheck = own && (p.State != payment.Succeeded || slices.ContainsFunc(refunds, func(f payment.Refund) bool { return !f.State.Ended() }))
 	d.Refunds = make([]PaymentRefund, len(refunds))
 	for i := range refunds {
 		d.Refunds[i] = paymentRefund(&refunds[i])

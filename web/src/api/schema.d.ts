@@ -13289,6 +13289,8 @@ export interface components {
             left: components["schemas"]["Decimal"];
             /** @description Rubles of the wallet, without what is on hold; null: the account is gone */
             available: components["schemas"]["Decimal"] | null;
+            /** @description The provider that is configured made it, and may know more: it has not been paid, or a refund has not ended */
+            may_check: boolean;
             /** @description It was paid, with the provider that is configured, and something is left */
             may_refund: boolean;
             /** @description The oldest first */

@@ -59,6 +59,7 @@ const messages = {
   paidBackBefore: 'This document was noted before; nothing was changed',
   belowZero: 'Take it also when the wallet has less',
   markPaid: 'Mark as paid',
+  moreArrived: 'Note another transfer',
   cancelInvoice: 'Cancel invoice',
   cancelTitle: 'Cancel {number}?',
   cancelText:

@@ -60,6 +60,7 @@ const messages: Translation<typeof en> = {
   paidBackBefore: 'Этот документ уже учтён, ничего не изменилось',
   belowZero: 'Списать, даже если в кошельке меньше',
   markPaid: 'Отметить оплату',
+  moreArrived: 'Отметить ещё перевод',
   cancelInvoice: 'Отменить счёт',
   cancelTitle: 'Отменить {number}?',
   cancelText:

@@ -57,8 +57,8 @@ export default function InvoicePage() {
           <Button onClick={() => setDoing('back')}>{t('payBack')}</Button>
         )}
         {administrator && i.state !== 'cancelled' && (
-          <Button look="main" onClick={() => setDoing('paid')}>
-            {t('markPaid')}
+          <Button look={i.state === 'open' ? 'main' : 'plain'} onClick={() => setDoing('paid')}>
+            {t(i.state === 'open' ? 'markPaid' : 'moreArrived')}
           </Button>
         )}
       </PageHead>

@@ -32,7 +32,11 @@ export function Remedy({ p }: { p: Detail }) {
   const t = useT('adminmoney')
   if (p.hangs === null) return null
   return (
-    <Notice tone="bad" title={t(`hangs_${p.hangs}`)} action={<Ask id={p.id} provider={p.provider} />}>
+    <Notice
+      tone="bad"
+      title={t(`hangs_${p.hangs}`)}
+      action={p.may_check && <Ask id={p.id} provider={p.provider} />}
+    >
       {t(`remedy_${p.hangs}`, { provider: p.provider })}
       {p.problem !== null && (
         <span translate="no" className="block pt-1">

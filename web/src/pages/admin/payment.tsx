@@ -43,7 +43,7 @@ export default function Payment() {
         name={t('payment')}
         crumbs={crumbs}
       >
-        {p.hangs === null && <Ask id={p.id} provider={p.provider} />}
+        {p.hangs === null && p.may_check && <Ask id={p.id} provider={p.provider} />}
         {administrator && p.may_refund && (
           <Button look="bad" onClick={() => setRefunding(true)}>
             {t('refund')}

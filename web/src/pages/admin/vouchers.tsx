@@ -21,6 +21,7 @@ import { Money, When } from '../../ui/values'
 type Batch = Reply<'/api/admin/vouchers'>['data'][number]
 
 const left = (b: Batch) => b.codes * b.uses - b.redeemed
+const expired = (b: Batch) => b.expires_at !== null && Date.parse(b.expires_at) <= Date.now()
 
 export default function Vouchers() {
   const t = useT('vouchers')
@@ -44,6 +45,7 @@ export default function Vouchers() {
   const act = (b: Batch) =>
     administrator &&
     !b.revoked_at &&
+    !expired(b) &&
     left(b) > 0 && (
       <Button small onClick={() => setEnding(b)}>
         {t('revoke')}
@@ -155,8 +157,7 @@ function Redeemed({ b }: { b: Batch }) {
 function State({ b }: { b: Batch }) {
   const t = useT('vouchers')
   if (b.revoked_at) return <Tag>{t('revoked', { date: date(b.revoked_at) })}</Tag>
-  if (b.expires_at && Date.parse(b.expires_at) <= Date.now())
-    return <Tag>{t('expired', { date: date(b.expires_at) })}</Tag>
+  if (expired(b)) return <Tag>{t('expired', { date: date(b.expires_at!) })}</Tag>
   if (left(b) <= 0) return <Tag>{t('used')}</Tag>
   return <Tag tone="good">{b.expires_at ? t('until', { date: date(b.expires_at) }) : t('open')}</Tag>
 }
