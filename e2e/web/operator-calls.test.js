@@ -1,5 +1,6 @@
 // Calls and errors of everybody, for those who run the gateway: from a complaint to the provider's own words in one paste.
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import { accessible, becomes, browser, demo, englishWords, fitsWidth, looks, open } from './weir.js';
 
@@ -62,6 +63,33 @@ test('calls are filtered by how they ended and whose they are', async () => {
   await rows.first().getByText('400').waitFor();
   await page.getByRole('button', { name: 'Remove filter failed' }).click();
   await rows.nth(1).waitFor();
+  await page.done();
+});
+
+test('the chart and the sums are those of the calls that are asked for, and the file has them all', async () => {
+  const page = await open(b, weir, { path: '/admin/calls', signedIn: true });
+  const sum = (name) => page.getByRole('term').filter({ hasText: name }).locator('xpath=following-sibling::dd[1]');
+  await page.getByRole('figure', { name: 'Calls over time' }).waitFor();
+  assert.match(await sum(/^Calls$/).textContent(), /^2$/);
+  assert.match(await sum(/^Failed$/).textContent(), /^1\s?50(\.0)?\s?%$/);
+  const money = async (name) => Number((await sum(name).textContent()).replace(/[^\d.−-]/g, '').replace('−', '-'));
+  const file = async () => {
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download CSV', exact: true }).click()]);
+    const [heads, ...rows] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n').map((l) => l.split(','));
+    return rows.map((r) => Object.fromEntries(heads.map((h, i) => [h, r[i]])));
+  };
+  const all = await file();
+  assert.equal(all.length, 2);
+  for (const [name, column] of [[/^Charged$/, 'cost_rub'], [/^Providers ask for$/, 'provider_cost_rub'], [/^Margin$/, 'margin_rub']]) {
+    const want = all.reduce((n, r) => n + Number(r[column]), 0);
+    assert.ok(Math.abs((await money(name)) - want) < 1e-6, `${column}: ${await money(name)}, want ${want}`);
+  }
+  await page.getByLabel('Result').selectOption('failed');
+  await page.getByText('Provider’s cost and margin are known for whole days').waitFor();
+  assert.equal((await file()).length, 1);
+  await page.getByLabel('Status').selectOption('400');
+  await page.waitForURL(/status=400/);
+  await page.getByText('Provider’s cost and margin are known').waitFor({ state: 'detached' });
   await page.done();
 });
 

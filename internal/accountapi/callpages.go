@@ -12,8 +12,8 @@ import (
 	"weir/internal/report"
 )
 
-// maxExportedCalls bounds a file of calls.
-const maxExportedCalls = 1_000_000
+// MaxExportedCalls bounds a file of calls.
+const MaxExportedCalls = 1_000_000
 
 // CallSearch is which calls are asked for.
 type CallSearch struct {
@@ -138,9 +138,9 @@ func callsFile(ctx context.Context, d Deps, c *operation.Call, in *CallSearch) (
 	}
 	names, err := namesOfKeys(ctx, d.Keys, c.User)
 	s.Limit = 1000
-	return table(fileName("calls", s.From, s.To, "csv"), func(t *sheet) error {
+	return table(FileName("calls", s.From, s.To, "csv"), func(t *sheet) error {
 		t.row(append(report.CallHeads(), "session_id", "client_user")...)
-		left := maxExportedCalls
+		left := MaxExportedCalls
 		return d.Reports.All(ctx, s, func(c *record.Call) bool {
 			key := c.Key
 			if k := names[key]; k != nil {

@@ -289,7 +289,7 @@ func (o ledgerOperations) file(ctx context.Context, c *operation.Call, in *State
 	if err != nil {
 		return operation.File{}, err
 	}
-	return table(fileName("statement", s.From, s.To.AddDate(0, 0, 1), "csv"), func(t *sheet) error {
+	return table(FileName("statement", s.From, s.To.AddDate(0, 0, 1), "csv"), func(t *sheet) error {
 		t.row("date", "at_utc", "kind", "entries", "reference", "source", "call", "reason", "by", "debit_rub", "credit_rub", "balance_rub", "vat_percent", "net_rub", "vat_rub")
 		balance := func(day time.Time, kind string, n money.Nano) {
 			t.Texts(day.Format(time.DateOnly), "", kind, "", "", "", "", "", "", "", "")
@@ -358,7 +358,7 @@ func (o ledgerOperations) document(ctx context.Context, c *operation.Call, in *d
 	if err != nil {
 		return operation.File{}, err
 	}
-	return document(fileName("statement", s.From, s.To.AddDate(0, 0, 1), "pdf"), func() ([]byte, error) {
+	return document(FileName("statement", s.From, s.To.AddDate(0, 0, 1), "pdf"), func() ([]byte, error) {
 		return paper.Statement(s, paper.Head{Language: lang, Account: user.Name, Wallet: c.Wallet, Site: c.Base(), Made: c.At.UTC()})
 	}), nil
 }

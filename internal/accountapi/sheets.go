@@ -8,8 +8,8 @@ import (
 	"weir/internal/report"
 )
 
-// fileName is that of a file about a period, whose end is not included.
-func fileName(of string, from, to time.Time, extension string) string {
+// FileName is that of a file about a period, whose end is not included.
+func FileName(of string, from, to time.Time, extension string) string {
 	return "weir-" + of + "-" + from.Format(time.DateOnly) + "-" + to.Add(-time.Microsecond).Format(time.DateOnly) + "." + extension
 }
 

@@ -300,7 +300,7 @@ func getUsageFile(ctx context.Context, d Deps, c *operation.Call, in *UsageSplit
 		return operation.File{}, err
 	}
 	names, err := namerOf(ctx, d, c, query.Part)
-	return table(fileName("usage", query.From, query.To, "csv"), func(t *sheet) error {
+	return table(FileName("usage", query.From, query.To, "csv"), func(t *sheet) error {
 		rows, err := d.Reports.Rows(ctx, query)
 		if err != nil {
 			return err

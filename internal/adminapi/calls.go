@@ -1,9 +1,11 @@
 package adminapi
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
@@ -70,13 +72,45 @@ type CallProviderKey struct {
 	Note  *string `json:"note"`
 }
 
+// AdminCallTimes is how many calls of everybody there were over time, and what they brought.
+type AdminCallTimes struct {
+	From        time.Time   `json:"from"`
+	To          time.Time   `json:"to"` // not included
+	Bucket      string      `json:"bucket" enum:"hour,day"`
+	T           []time.Time `json:"t"` // beginnings of the buckets
+	Calls       []int64     `json:"calls"`
+	Failed      []int64     `json:"failed"` // of them; what clients stopped did not fail
+	TotalCalls  int64       `json:"total_calls"`
+	TotalFailed int64       `json:"total_failed"`
+	TotalCost   money.Nano  `json:"total_cost"` // what they were charged, VAT within it
+	Earned      *CallsSold  `json:"earned"`     // null where only some of what an account bought of a model on a day is asked for: by hours, key, kind or result
+}
+
+// CallsSold is what calls left, in rubles.
+type CallsSold struct {
+	VAT      money.Nano `json:"vat"`                // in what they were charged
+	Upstream money.Nano `json:"upstream_cost"`      // what providers ask for, at the rate of each call
+	Margin   money.Nano `json:"margin"`             // of the calls whose provider's cost is known
+	Unknown  int64      `json:"unknown_cost_calls"` // whose provider's cost is not
+}
+
 type adminCallsInput struct {
+	AdminCallSearch
+	accountapi.CallsAfter
+}
+
+type adminCallTimesInput struct {
+	accountapi.Period
+	accountapi.CallFilter
+}
+
+// AdminCallSearch is which calls of everybody are asked for.
+type AdminCallSearch struct {
 	accountapi.Period
 	accountapi.CallFilter
 	MinCost string `json:"-" query:"min_cost" maxLength:"40"`                                      // rubles
 	Status  int    `json:"-" query:"status" most:"599"`                                            // HTTP status of the answer
 	With    string `json:"-" query:"provider_key" pattern:"^[0-9a-f]{12}$" example:"0123456789ab"` // only calls of which an attempt was made with the provider's key of this tag
-	accountapi.CallsAfter
 }
 
 type adminCallID struct {
@@ -88,8 +122,8 @@ type callRoutes struct {
 	providers keyOperations
 }
 
-// search is what is asked for. Calls of one person, or of one key, are those of one wallet, of which an index exists.
-func (d callRoutes) search(ctx context.Context, c *operation.Call, in *adminCallsInput) (s report.Search, err error) {
+// search is what is asked for.
+func (d callRoutes) search(ctx context.Context, c *operation.Call, in *AdminCallSearch) (s report.Search, err error) {
 	if s.From, s.To, err = in.In(nil, c.At); err != nil {
 		return s, err
 	}
@@ -103,34 +137,37 @@ func (d callRoutes) search(ctx context.Context, c *operation.Call, in *adminCall
 	if in.With != "" && !catalog.IsKeyTag(in.With) {
 		return s, fault.Field("adminapi.calls", "provider_key", "provider_key must be the tag of a provider's key, as the list of its keys has it: 12 digits and letters from a to f.").Coded("key_tag")
 	}
-	if err = in.Into(&s); err != nil {
-		return s, err
-	}
-	if s.Filter.Key != "" && s.Filter.Key != report.Nothing {
+	s.Wallet, err = d.walletOf(ctx, &s.Filter)
+	return s, err
+}
+
+// walletOf is the wallet of a person or a key of a filter, "" without them: its calls have an index of their own. A key is then its id.
+func (d callRoutes) walletOf(ctx context.Context, f *report.Filter) (wallet string, err error) {
+	if f.Key != "" && f.Key != report.Nothing {
 		var k apikey.Found
-		if k, err = d.Keys.Of(ctx, s.Filter.Key); err != nil {
-			return s, err
+		if k, err = d.Keys.Of(ctx, f.Key); err != nil {
+			return "", err
 		}
-		s.Filter.Key = k.ID
-		if s.Filter.Member == "" {
-			s.Filter.Member = k.User
+		f.Key = k.ID
+		if f.Member == "" {
+			f.Member = k.User
 		}
 	}
-	if s.Filter.Member != "" {
-		u, err := d.Accounts.ByID(ctx, s.Filter.Member)
-		if fault.Is(err, fault.NotFound) {
-			return s, fault.Field("adminapi.calls", "member", "There is no user with this id.").Coded("no_user")
-		}
-		if err != nil {
-			return s, err
-		}
-		s.Wallet = u.Wallet
+	if f.Member == "" {
+		return "", nil
 	}
-	return s, nil
+	u, err := d.Accounts.ByID(ctx, f.Member)
+	if fault.Is(err, fault.NotFound) {
+		err = fault.Field("adminapi.calls", "member", "There is no user with this id.").Coded("no_user")
+	}
+	return u.Wallet, err
 }
 
 func (d callRoutes) list(ctx context.Context, c *operation.Call, in *adminCallsInput) (out AdminCalls, err error) {
-	s, err := d.search(ctx, c, in)
+	s, err := d.search(ctx, c, &in.AdminCallSearch)
+	if err == nil {
+		err = in.Into(&s)
+	}
 	if err != nil {
 		return out, err
 	}
@@ -151,16 +188,86 @@ func (d callRoutes) list(ctx context.Context, c *operation.Call, in *adminCallsI
 	return out, err
 }
 
-func (d callRoutes) rows(ctx context.Context, calls []record.Call) ([]AdminCallRow, error) {
+// mostCallDays bounds the time over which calls are counted.
+const mostCallDays = 400
+
+func (d callRoutes) times(ctx context.Context, c *operation.Call, in *adminCallTimesInput) (out operation.Data[AdminCallTimes], err error) {
+	q := report.Query{}
+	if q.From, q.To, err = in.In(nil, c.At); err != nil {
+		return out, err
+	}
+	if q.To.Sub(q.From) > mostCallDays*24*time.Hour {
+		return out, fault.Field("adminapi.calls", "from", "A period has at most %d days. Choose a shorter period.", mostCallDays).Coded("period_days", "most", mostCallDays)
+	}
+	if q.Filter, err = in.Plain(); err != nil {
+		return out, err
+	}
+	if q.Wallet, err = d.walletOf(ctx, &q.Filter); err != nil {
+		return out, err
+	}
+	u, err := d.Reports.OverTime(ctx, q)
+	if err != nil {
+		return out, err
+	}
+	t := AdminCallTimes{From: u.Query.From, To: u.Query.To, Bucket: string(u.Query.Bucket), T: u.Times, TotalCalls: u.Total.Calls, TotalFailed: u.Total.Failed, TotalCost: u.Total.Cost}
+	for i := range u.Sums {
+		t.Calls, t.Failed = append(t.Calls, u.Sums[i].Calls), append(t.Failed, u.Sums[i].Failed)
+	}
+	f := &q.Filter
+	days := report.SalesQuery{From: u.Query.From, To: report.Day.Floor(u.Query.To.Add(-time.Microsecond)).AddDate(0, 0, 1), Model: f.Model, Provider: f.Provider, Account: q.Wallet}
+	if whole := days.From.Equal(report.Day.Floor(days.From)) && (days.To.Equal(u.Query.To) || u.Query.To.After(c.At)); whole && f.Key == "" && f.Kind == "" && f.Result == "" {
+		s, err := d.Reports.SoldIn(ctx, days)
+		if err != nil {
+			return out, err
+		}
+		t.Earned = &CallsSold{s.VAT, s.Upstream, s.Margin(), s.Unknown}
+	}
+	out.Data = t
+	return out, nil
+}
+
+// file is a table of the calls that are asked for, a page at a time.
+func (d callRoutes) file(ctx context.Context, c *operation.Call, in *AdminCallSearch) (operation.File, error) {
+	s, err := d.search(ctx, c, in)
+	if err != nil {
+		return operation.File{}, err
+	}
+	s.Limit = 1000
+	return accountapi.Rows(accountapi.FileName("calls-of-everybody", s.From, s.To, "csv"), func(row func(func(*report.Sheet)) bool) error {
+		row(func(t *report.Sheet) { t.Texts(report.AnyCallHeads()...) })
+		left := accountapi.MaxExportedCalls
+		return d.Reports.Pages(ctx, s, func(calls []record.Call) (more bool, err error) {
+			people, keys, err := d.namesOf(ctx, calls)
+			if err != nil {
+				return false, err
+			}
+			for i := range calls {
+				r := &calls[i]
+				if left--; left < 0 || !row(func(t *report.Sheet) {
+					report.AppendAnyCall(t, r, cmp.Or(keys[r.Key].Name, r.Key), people[r.User].Name)
+				}) {
+					return false, nil
+				}
+			}
+			return true, nil
+		})
+	}), nil
+}
+
+// namesOf are what the accounts and the keys of calls are called.
+func (d callRoutes) namesOf(ctx context.Context, calls []record.Call) (people, known map[string]report.Named, err error) {
 	users, keys := make([]string, len(calls)), make([]string, len(calls))
 	for i := range calls {
 		users[i], keys[i] = calls[i].User, calls[i].Key
 	}
-	people, err := d.Reports.Names(ctx, report.UsersByID, users)
-	if err != nil {
-		return nil, err
+	if people, err = d.Reports.Names(ctx, report.UsersByID, users); err == nil {
+		known, err = d.Reports.Names(ctx, report.KeysByID, keys)
 	}
-	known, err := d.Reports.Names(ctx, report.KeysByID, keys)
+	return people, known, err
+}
+
+func (d callRoutes) rows(ctx context.Context, calls []record.Call) ([]AdminCallRow, error) {
+	people, known, err := d.namesOf(ctx, calls)
 	if err != nil {
 		return nil, err
 	}
@@ -281,6 +388,16 @@ func allCalls(of accountapi.Deps, providers keyOperations) []operation.Operation
 			Description: "Days are those of UTC. member is the id of a person; key is an id, a hash or the whole label of a key. A page may have fewer calls than limit, or none, while next is not null: " +
 				"a search looks at a bounded number of calls at a time, and searched_to says how far it has come. Calls of a batch stand where their batch began.",
 		}, d.list),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/calls.csv", ID: "getAdminCallsFile", Access: operation.Operating, Tag: "administration", Media: "text/csv",
+			Summary: "The calls of GET /api/admin/calls as a file, newest first, at most a million; for operators", Answer: "UTF-8 with a header row; amounts in rubles with a dot",
+		}, d.file),
+		operation.Of(operation.Operation{
+			Method: "GET", Path: "/api/admin/calls/histogram", ID: "getAdminCallTimes", Access: operation.Operating, Tag: "administration",
+			Summary: "How many calls of everybody there were over time, how many failed, and what they brought; for operators", Answer: "Calls by bucket, and sums of the period",
+			Description: "By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. Of a kind, and of calls that were answered or stopped, days are those of each account. " +
+				"A period begins later where calls that failed before are no longer kept.",
+		}, d.times),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/calls/{id}", ID: "getAdminCall", Access: operation.Operating, Tag: "administration", Answer: "The record",
 			Summary:     "Explain one call of anybody, with what the providers said; for operators",

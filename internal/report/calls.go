@@ -60,21 +60,32 @@ func (r *Reporter) page(ctx context.Context, s Search) (p Page, err error) {
 
 // All lists all calls that fit, page after page, until yield is false. It flushes once.
 func (r *Reporter) All(ctx context.Context, s Search, yield func(*record.Call) bool) error {
+	return r.Pages(ctx, s, func(calls []record.Call) (more bool, err error) {
+		for i := range calls {
+			if !yield(&calls[i]) {
+				return false, nil
+			}
+		}
+		return true, nil
+	})
+}
+
+// Pages is All by pages; without a wallet calls are those of all accounts.
+func (r *Reporter) Pages(ctx context.Context, s Search, yield func([]record.Call) (more bool, err error)) error {
 	if _, err := r.book.CatchUp(ctx); err != nil {
 		return err
 	}
+	page := r.page
+	if s.Wallet == "" {
+		page = r.pageOfAll
+	}
 	for {
-		p, err := r.page(ctx, s)
+		p, err := page(ctx, s)
 		if err != nil {
 			return err
 		}
-		for i := range p.Calls {
-			if !yield(&p.Calls[i]) {
-				return nil
-			}
-		}
-		if p.Next == (Place{}) {
-			return nil
+		if more, err := yield(p.Calls); err != nil || !more || p.Next == (Place{}) {
+			return err
 		}
 		s.After = p.Next
 	}

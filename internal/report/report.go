@@ -229,7 +229,8 @@ type Account struct {
 // Store answers from one database. What it is asked is bounded by the caller; each answer comes from roll-ups or a bounded part of an
 // index. It fails with fault.StorageUnavailable.
 type Store interface {
-	// Usage sums usage by bucket and group; rows without calls are left out. They are ordered by time and value.
+	// Usage sums usage by bucket and group; rows without calls are left out. They are ordered by time and value. Without a wallet it is that of all
+	// accounts, each by its own days.
 	Usage(ctx context.Context, q Query) ([]Row, error)
 	// SearchCalls looks at no more than most calls, from the newest, and returns at most s.Limit that fit.
 	SearchCalls(ctx context.Context, s Search, most int) (Window, error)
@@ -247,6 +248,8 @@ type Store interface {
 	People(ctx context.Context, s PeopleSearch) ([]Person, error)
 	// SearchAll is SearchCalls for all accounts: s.Wallet does not count. Calls come by the second in their ids, which is that of their admission.
 	SearchAll(ctx context.Context, s Search, most int) (Window, error)
+	// FailedCalls counts calls of all accounts that failed and fit a query, by bucket of UTC, and says since when calls are kept.
+	FailedCalls(ctx context.Context, q Query) (rows []Row, since time.Time, err error)
 	// LastHourOfAll is LastHour for all accounts and the model and provider of a filter. Without a better answer it is before itself.
 	LastHourOfAll(ctx context.Context, f Filter, from, before time.Time) (time.Time, error)
 	// CallOfRequest is the generation of the call that a request made, by the id of the request, "" for none.

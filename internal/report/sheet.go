@@ -88,6 +88,31 @@ func CallHeads() []string {
 
 // AppendCall writes the cells of a call; key is what names its key.
 func AppendCall(s *Sheet, c *record.Call, key string) {
+	appendCall(s, c, key)
+	s.Texts(strings.Join(c.Tags, ","), c.Member, c.Team)
+}
+
+// AnyCallHeads are the heads of a table of calls of everybody, whose rows AppendAnyCall writes. It has nothing that the account alone sorts its calls by.
+func AnyCallHeads() []string {
+	own := CallHeads()
+	return append(own[:len(own)-3], "user_name", "provider_cost_rub", "vat_rub", "margin_rub", "provider_key")
+}
+
+// AppendAnyCall writes the cells of a call; key and user are what name its key and its account. What the provider asks for is empty where it is not known.
+func AppendAnyCall(s *Sheet, c *record.Call, key, user string) {
+	appendCall(s, c, key)
+	s.Texts(user)
+	if m, known := MarginOf(c); known {
+		s.Amount(m.Upstream)
+		s.Amount(m.VAT)
+		s.Amount(m.Margin)
+	} else {
+		s.Texts("", "", "")
+	}
+	s.Texts(c.ProviderKey())
+}
+
+func appendCall(s *Sheet, c *record.Call, key string) {
 	s.Texts(c.Generation)
 	s.Moment(c.At)
 	s.Texts(c.API, c.Model, c.ModelAsked, c.Provider, key, c.User)
@@ -104,5 +129,4 @@ func AppendCall(s *Sheet, c *record.Call, key string) {
 	s.Int(c.Duration.Milliseconds())
 	s.Texts(strconv.FormatBool(c.Usage.Source&usage.Estimated != 0))
 	s.Amount(c.Cost)
-	s.Texts(strings.Join(c.Tags, ","), c.Member, c.Team)
 }

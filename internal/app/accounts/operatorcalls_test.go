@@ -1,11 +1,15 @@
 package accounts_test
 
 import (
+	"bytes"
+	"encoding/csv"
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
@@ -113,10 +117,88 @@ func TestOperatorsFindCalls(t *testing.T) {
 	if ok.Metadata != nil || ok.Cost == "0" {
 		t.Errorf("%+v", ok)
 	}
-	do[any](t, &apptest.Account{Gw: d.operator.Gw, Key: d.anna.Pages.Key}, 403, http.MethodGet, "/api/admin/calls", nil)
+	for _, path := range []string{"calls", "calls.csv", "calls/histogram"} {
+		do[any](t, &apptest.Account{Gw: d.operator.Gw, Key: d.anna.Pages.Key}, 403, http.MethodGet, "/api/admin/"+path, nil)
+	}
+	d.counted(t)
+	d.filed(t, all)
 	do[any](t, d.anna.Pages, 404, http.MethodGet, "/api/admin/calls/"+failed.ID, nil)
 	d.opened(t, failed.ID, 1)
 	d.pages(t, all)
+}
+
+// counted shows that calls over time are those of the list, with what they brought where that is known.
+func (d *twoCallers) counted(t *testing.T) {
+	t.Helper()
+	type sold struct {
+		Upstream string `json:"upstream_cost"`
+		Margin   string
+	}
+	type times struct {
+		Bucket        string
+		Calls, Failed []int
+		All           int    `json:"total_calls"`
+		Bad           int    `json:"total_failed"`
+		Cost          string `json:"total_cost"`
+		Earned        *sold
+	}
+	today := "from=" + time.Now().UTC().Format(time.DateOnly)
+	for query, want := range map[string]struct {
+		calls, failed int
+		bucket        string
+		earned        bool
+	}{
+		today: {3, 1, "hour", true}, "": {3, 1, "day", true}, "member=" + d.anna.User: {2, 1, "day", true}, "model=test/next": {2, 0, "day", true}, "result=failed": {1, 1, "day", false},
+		"member=" + d.boris.User + "&" + today: {1, 0, "hour", true}, "key=" + apikey.Hash(d.boris.Key): {1, 0, "day", false}, "kind=completions": {3, 1, "day", false}, "provider=works": {2, 0, "day", true},
+		"from=2020-01-01&to=2020-02-01": {0, 0, "day", true},
+	} {
+		got := do[times](t, d.operator, 200, http.MethodGet, "/api/admin/calls/histogram?"+query, nil)
+		calls, failed := 0, 0
+		for i := range got.Calls {
+			calls, failed = calls+got.Calls[i], failed+got.Failed[i]
+		}
+		if got.All != want.calls || got.Bad != want.failed || calls != want.calls || failed != want.failed || got.Bucket != want.bucket || (got.Earned != nil) != want.earned {
+			t.Errorf("%s: %+v, want %+v", query, got, want)
+		}
+	}
+	for _, query := range []string{"from=2020-01-01", "member=usr_none", "from=yesterday", "to=2020-01-01&from=2020-02-01"} {
+		if got := d.operator.Do(t, http.MethodGet, "/api/admin/calls/histogram?"+query, nil); got.Status != 400 {
+			t.Errorf("%s: %d %s", query, got.Status, got.Body)
+		}
+	}
+}
+
+// filed shows that the file has the rows of the list, with names, the provider's cost and the margin, and nothing that the client noted itself.
+func (d *twoCallers) filed(t *testing.T, all []operatorCall) {
+	t.Helper()
+	file := func(query string) [][]string {
+		t.Helper()
+		a := d.operator.Do(t, http.MethodGet, "/api/admin/calls.csv?"+query, nil)
+		rows, err := csv.NewReader(bytes.NewReader(a.Body)).ReadAll()
+		if err != nil || a.Status != 200 || strings.Contains(string(a.Body), "Smith") {
+			t.Fatalf("%d, %v: %s", a.Status, err, a.Body)
+		}
+		return rows
+	}
+	rows := file("")
+	if len(rows) != 1+len(all) {
+		t.Fatalf("%v", rows)
+	}
+	at := func(row []string, head string) string { return row[slices.Index(rows[0], head)] }
+	for i, c := range all {
+		row := rows[1+i]
+		if at(row, "id") != c.ID || at(row, "user_name") != c.Account.Name || at(row, "cost_rub") != c.Cost || c.Margin != nil && (at(row, "margin_rub") != *c.Margin || at(row, "provider_cost_rub") != *c.Upstream) {
+			t.Errorf("%v, want %+v", row, c)
+		}
+	}
+	for query, want := range map[string]int{"status=400": 1, "member=" + d.boris.User: 1, "provider_key=fedcba987654": 0} {
+		if got := file(query); len(got) != 1+want {
+			t.Errorf("%s: %v", query, got)
+		}
+	}
+	if got := d.operator.Do(t, http.MethodGet, "/api/admin/calls.csv?status=1000", nil); got.Status != 400 {
+		t.Errorf("%d %s", got.Status, got.Body)
+	}
 }
 
 // opened shows that looking at one call of another person is one line of the audit log, and the list none.

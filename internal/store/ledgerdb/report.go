@@ -154,7 +154,10 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 		return s.usageByTags(ctx, q, by)
 	}
 	var c sqldb.Conditions
-	c.Add("wallet = ?", q.Wallet)
+	all := q.Wallet == ""
+	if !all {
+		c.Add("wallet = ?", q.Wallet)
+	}
 	table, key, bucket, names := "usage_hourly", hourColumns, "hour", fullColumns
 	if q.Bucket == report.Hour {
 		c.Add("hour >= ? AND hour < ?", q.From.Unix(), q.To.Unix())
@@ -177,7 +180,10 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 		value = "''"
 	}
 	from := table + c.Where()
-	if s.db.Engine.Sorts && key != nil {
+	switch {
+	case all: // account by account: rows of all of them have no index by time
+		from = "wallets w CROSS JOIN " + table + " u WHERE u.wallet = w.id AND " + c.Text.String()
+	case s.db.Engine.Sorts && key != nil:
 		from = presorted(from, key, value, q.Metric)
 	}
 	return s.usageRows(ctx, &q, bucket, value, from, c.Args)

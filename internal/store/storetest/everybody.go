@@ -35,6 +35,7 @@ func Everybody(t *testing.T, open Open) {
 	e := everybody{s: open(t, func() time.Time { return now }), now: now}
 	e.fill(t)
 	t.Run("lists", e.lists)
+	t.Run("over time", e.overTime)
 	t.Run("sold", e.sold)
 	t.Run("requests", e.requests)
 	t.Run("failures", e.failures)
@@ -208,6 +209,73 @@ func (e *everybody) lists(t *testing.T) {
 	w, err := e.s.Ledger.SearchAll(t.Context(), report.Search{Filter: report.Filter{Provider: "never"}, From: time.Unix(0, 0), To: e.now.Add(time.Second), Limit: 5}, 40)
 	if err != nil || len(w.Calls) != 0 || w.End.ID != e.calls[39].Generation {
 		t.Errorf("%+v, %v, want %s", w, err, e.calls[39].Generation)
+	}
+}
+
+// overTime: calls are counted by the hour and by the day, whatever is asked for, and what was sold in whole days is the sum of these calls.
+func (e *everybody) overTime(t *testing.T) {
+	r := e.reporter()
+	today := report.Day.Floor(e.now)
+	failed := func(c *record.Call) bool { return c.Error != "" && !c.Cancelled }
+	for name, f := range map[string]struct {
+		wallet string
+		filter report.Filter
+		fits   func(c *record.Call) bool
+	}{
+		"all":               {"", report.Filter{}, func(*record.Call) bool { return true }},
+		"a model":           {"", report.Filter{Model: "a/y"}, func(c *record.Call) bool { return c.Model == "a/y" }},
+		"no model":          {"", report.Filter{Model: report.Nothing}, func(c *record.Call) bool { return c.Model == "" }},
+		"a provider of it":  {"", report.Filter{Model: "a/y", Provider: "q"}, func(c *record.Call) bool { return c.Model == "a/y" && c.Provider == "q" }},
+		"failed":            {"", report.Filter{Result: report.Failed}, failed},
+		"a code":            {"", report.Filter{Result: "payment_required"}, func(c *record.Call) bool { return c.Error == "payment_required" }},
+		"a code of a kind":  {"", report.Filter{Result: "payment_required", Kind: "messages"}, func(c *record.Call) bool { return c.Error == "payment_required" && c.API == "messages" }},
+		"well":              {"", report.Filter{Result: record.OK}, func(c *record.Call) bool { return c.Error == "" }},
+		"a kind of a model": {"", report.Filter{Kind: "messages", Model: "a/x"}, func(c *record.Call) bool { return c.API == "messages" && c.Model == "a/x" }},
+		"a person":          {"wal_1", report.Filter{Member: "usr_1"}, func(c *record.Call) bool { return c.User == "usr_1" }},
+		"a key that failed": {"wal_2", report.Filter{Key: "key_2", Result: report.Failed}, func(c *record.Call) bool { return c.User == "usr_2" && failed(c) }},
+	} {
+		for _, days := range []int{1, 3} {
+			from := today.AddDate(0, 0, 1-days)
+			u, err := r.OverTime(t.Context(), report.Query{Wallet: f.wallet, Filter: f.filter, From: from, To: e.now.Add(time.Second)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := map[time.Time]report.Sums{}
+			var total report.Sums
+			for i := range e.calls {
+				c := &e.calls[i]
+				if c.At.Before(from) || !f.fits(c) {
+					continue
+				}
+				one := report.Sums{Calls: 1, Cost: c.Cost}
+				if failed(c) {
+					one.Failed = 1
+				}
+				at := want[u.Query.Bucket.Floor(c.At)]
+				at.Add(&one)
+				want[u.Query.Bucket.Floor(c.At)] = at
+				total.Add(&one)
+			}
+			for i, at := range u.Times {
+				got := report.Sums{Calls: u.Sums[i].Calls, Failed: u.Sums[i].Failed, Cost: u.Sums[i].Cost}
+				if diff := gocmp.Diff(want[at], got); diff != "" {
+					t.Errorf("%s, %d days, %s: %s", name, days, at, diff)
+				}
+			}
+			if u.Total.Calls != total.Calls || u.Total.Failed != total.Failed || u.Total.Cost != total.Cost || total.Calls == 0 {
+				t.Errorf("%s, %d days: %+v, want %+v", name, days, u.Total, total)
+			}
+			if hours := u.Query.Bucket == report.Hour; hours != (days == 1 || f.wallet != "") {
+				t.Errorf("%s, %d days: by %s", name, days, u.Query.Bucket)
+			}
+		}
+	}
+	var want money.Nano
+	for i := range e.calls {
+		want += e.calls[i].Cost
+	}
+	if s, err := r.SoldIn(t.Context(), report.SalesQuery{From: today.AddDate(0, 0, -9), To: today.AddDate(0, 0, 1)}); err != nil || s.Sales != want || s.Calls != int64(len(e.calls)) {
+		t.Errorf("%+v, %v, want %s", s, err, want)
 	}
 }
 

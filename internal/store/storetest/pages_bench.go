@@ -102,6 +102,15 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			return err
 		}
 	}
+	overTime := func(days int, f report.Filter) func(context.Context) error {
+		return func(ctx context.Context) error {
+			u, err := r.OverTime(ctx, report.Query{Filter: f, From: today.AddDate(0, 0, 1-days), To: now.Add(time.Second)})
+			if err == nil && u.Total.Calls == 0 {
+				err = errors.New("there are no calls")
+			}
+			return err
+		}
+	}
 	sold := func(by report.Part, days int, account string) func(context.Context) error {
 		q := report.SalesQuery{Part: by, Account: account, From: today.AddDate(0, 0, 1-days), To: today.AddDate(0, 0, 1)}
 		return func(ctx context.Context) error {
@@ -147,6 +156,17 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"calls of everybody with a rare model", everybody(report.Filter{Model: "vendor/rare"}, 0)},
 		{"calls of everybody with a model that was not used", everybody(report.Filter{Model: "vendor/never"}, 0)},
 		{"calls of everybody above a cost that none has", everybody(report.Filter{}, 1_000_000*money.Ruble)},
+		{"histogram of everybody, a day by hour", overTime(1, report.Filter{})},
+		{"histogram of everybody, a day by hour of one model", overTime(1, report.Filter{Model: "vendor/model-5"})},
+		{"histogram of everybody, 7 days", overTime(7, report.Filter{})},
+		{"histogram of everybody, 90 days", overTime(90, report.Filter{})},
+		{"histogram of everybody, 90 days of one model", overTime(90, report.Filter{Model: "vendor/model-5"})},
+		{"histogram of everybody, 90 days of failures", overTime(90, report.Filter{Result: report.Failed})},
+		{"histogram of everybody, 90 days of a kind", overTime(90, report.Filter{Kind: "completions"})},
+		{"sums of 90 days of one model", func(ctx context.Context) error {
+			_, err := r.SoldIn(ctx, report.SalesQuery{Model: "vendor/model-5", From: today.AddDate(0, 0, -89), To: today.AddDate(0, 0, 1)})
+			return err
+		}},
 		{"causes of failures of a day", func(ctx context.Context) error {
 			_, _, _, err := r.Causes(ctx, now.AddDate(0, 0, -1), now, 100)
 			return err

@@ -117,6 +117,7 @@ export const getReconciliation = /* @__PURE__ */ query('getReconciliation', '/ap
 export const listUsers = /* @__PURE__ */ query('listUsers', '/api/admin/users')
 export const getUser = /* @__PURE__ */ query('getUser', '/api/admin/users/{id}')
 export const listAdminCalls = /* @__PURE__ */ query('listAdminCalls', '/api/admin/calls')
+export const getAdminCallTimes = /* @__PURE__ */ query('getAdminCallTimes', '/api/admin/calls/histogram')
 export const getAdminCall = /* @__PURE__ */ query('getAdminCall', '/api/admin/calls/{id}')
 export const listFailures = /* @__PURE__ */ query('listFailures', '/api/admin/errors')
 export const getFailure = /* @__PURE__ */ query('getFailure', '/api/admin/errors/one')

@@ -4115,6 +4115,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/admin/calls.csv": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The calls of GET /api/admin/calls as a file, newest first, at most a million; for operators */
+        get: operations["getAdminCallsFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/admin/calls/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * How many calls of everybody there were over time, how many failed, and what they brought; for operators
+         * @description By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. Of a kind, and of calls that were answered or stopped, days are those of each account. A period begins later where calls that failed before are no longer kept.
+         */
+        get: operations["getAdminCallTimes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/admin/calls/{id}": {
         parameters: {
             query?: never;
@@ -9073,6 +9110,29 @@ export interface components {
             /** @description Tag of the provider's key that served it, as the list of its keys has it; null: none is known */
             provider_key: string | null;
         };
+        /** @description How many calls of everybody there were over time, and what they brought. */
+        AdminCallTimes: {
+            /** Format: date-time */
+            from: string;
+            /**
+             * Format: date-time
+             * @description Not included
+             */
+            to: string;
+            /** @enum {string} */
+            bucket: "hour" | "day";
+            /** @description Beginnings of the buckets */
+            t: string[];
+            calls: number[];
+            /** @description Of them; what clients stopped did not fail */
+            failed: number[];
+            total_calls: number;
+            total_failed: number;
+            /** @description What they were charged, VAT within it */
+            total_cost: components["schemas"]["Decimal"];
+            /** @description Null where only some of what an account bought of a model on a day is asked for: by hours, key, kind or result */
+            earned: components["schemas"]["CallsSold"] | null;
+        };
         /** @description A page of calls of everybody. */
         AdminCalls: {
             data: components["schemas"]["AdminCallRow"][];
@@ -10286,6 +10346,17 @@ export interface components {
             source: "reported" | "estimated" | "capped" | "low";
             /** @description The cost that the provider reported, in dollars, unchanged */
             upstream_cost_usd?: string;
+        };
+        /** @description What calls left, in rubles. */
+        CallsSold: {
+            /** @description In what they were charged */
+            vat: components["schemas"]["Decimal"];
+            /** @description What providers ask for, at the rate of each call */
+            upstream_cost: components["schemas"]["Decimal"];
+            /** @description Of the calls whose provider's cost is known */
+            margin: components["schemas"]["Decimal"];
+            /** @description Whose provider's cost is not */
+            unknown_cost_calls: number;
         };
         /** @description Rubles, for a prompt of this length. */
         CandidatePrice: {
@@ -27890,6 +27961,109 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdminCalls"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminCallsFile: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+                /** @description Rubles */
+                min_cost?: string;
+                /** @description HTTP status of the answer */
+                status?: number;
+                /**
+                 * @description Only calls of which an attempt was made with the provider's key of this tag
+                 * @example 0123456789ab
+                 */
+                provider_key?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description UTF-8 with a header row; amounts in rubles with a dot */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    getAdminCallTimes: {
+        parameters: {
+            query?: {
+                /** @description A day of the account (YYYY-MM-DD) or a time (RFC 3339); without it 30 days with today */
+                from?: string;
+                /** @description A day of the account, which is included, or a time, which is not; without it now */
+                to?: string;
+                /** @description Slug of the model that served; (none) for calls without one */
+                model?: string;
+                /** @description Id of a provider; (none) for calls that no provider answered */
+                provider?: string;
+                /** @description Hash of a key of the account, or its id as in calls */
+                key?: string;
+                /** @description Id of a user */
+                member?: string;
+                /** @description Style or task, such as completions, messages, responses, embeddings, images, videos */
+                kind?: string;
+                /** @description Ok, canceled, failed (any error), or an error_type */
+                result?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Calls by bucket, and sums of the period */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AdminCallTimes"];
+                    };
                 };
             };
             400: components["responses"]["Error"];
