@@ -236,10 +236,11 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 
 # docs/reliability.md has its last output.
 .PHONY: soak
-soak: build postgres nginx chromium e2e/web/node_modules/.package-lock.json ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, a death at every step, 24,000 hostile calls, every state of every page, axe over each, and the effect of one user on another (about 25 minutes)
+soak: build postgres nginx chromium e2e/web/node_modules/.package-lock.json ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, 1,000 calls at one moment under budgets and kills, a death at every step, 24,000 hostile calls, every state of every page, axe over each, and the effect of one user on another (about 25 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 30m -parallel $(TESTS_AT_ONCE) -p 1 ./internal/store/sqlite ./internal/store/postgres
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
+	go test -count=1 -timeout 30m -v ./cmd/weir -run 'TestCeilingsUnderKills$$' -ceilings.calls 1000 -ceilings.kills 12 -ceilings.keys 1000 | { grep -v '^=== ' || true; }
 	go test -count=1 -timeout 30m ./internal/app/accounts -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
 	go test -count=1 -timeout 30m ./cmd/weir -run 'TestHostileFiles$$' -hostile.all
 	cd e2e/web && SOAK=1 WEIR_BIN=$(CURDIR)/bin/weir node --test states.test.js access.test.js

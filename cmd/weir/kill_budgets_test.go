@@ -107,6 +107,7 @@ func (c *ceilings) run(t *testing.T, rng *rand.Rand) {
 		c.agree(t, &c.limits[i])
 	}
 	for _, m := range c.members {
+		m.compare(t)
 		for _, a := range m.all {
 			m.wantCharge(t, a)
 		}
@@ -286,7 +287,14 @@ func (c *ceilings) storm(t *testing.T, rng *rand.Rand) {
 	left.Store(int64(*ceilingKills))
 	for i, m := range c.members {
 		m.fuse.Store(1 + rng.Int64N(int64(max(1, *ceilingCalls/len(c.members)/2)))) // each call of its first ones is an event, so it burns down
-		killers.Go(func() { c.besiege(t, m, &left, ended, rand.New(rand.NewPCG(uint64(i), m.rng.Uint64()))) })
+		killers.Go(func() {
+			defer func() {
+				if t.Failed() { // the node may not be back, and calls would wait for it
+					cancel()
+				}
+			}()
+			c.besiege(t, m, &left, ended, rand.New(rand.NewPCG(uint64(i), m.rng.Uint64())))
+		})
 	}
 	for i := range *ceilingCalls {
 		rng := rand.New(rand.NewPCG(rng.Uint64(), 2))
