@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -168,6 +169,44 @@ func (d *millDesk) move(status int, id, state string, sure bool) []byte {
 	return d.manage(status, http.MethodPatch, "providers/mill/keys/"+id, map[string]any{"state": state, "sure": sure})
 }
 
+// load makes calls at both nodes until the function that it returns is called; that one fails the test unless each call was answered, and some were
+// before and after. So a change may be made between both.
+func (d *millDesk) load(workers int) (done func()) {
+	d.t.Helper()
+	var all sync.WaitGroup
+	var calls, failed atomic.Int64
+	stop := make(chan struct{})
+	for i := range workers {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if d.ask(i%2) != http.StatusOK {
+					failed.Add(1)
+				}
+				calls.Add(1)
+			}
+		})
+	}
+	more := func() {
+		before := calls.Load()
+		apptest.WaitFor(d.t, "calls", func() bool { return calls.Load() >= before+int64(4*workers) })
+	}
+	more()
+	return func() {
+		d.t.Helper()
+		more()
+		close(stop)
+		all.Wait()
+		if n := failed.Load(); n > 0 {
+			d.t.Errorf("%d of %d calls failed while the key was changed", n, calls.Load())
+		}
+	}
+}
+
 // only waits until calls of both nodes go over one key, and checks that they do.
 func (d *millDesk) only(used, unused string) {
 	d.t.Helper()
@@ -212,6 +251,7 @@ func TestKeyIsRotatedOnAllNodes(t *testing.T) {
 	old := keys[0].ID
 
 	// a stream over the old key, at the node that does not make the change
+	done := d.load(8)
 	body, _ := json.Marshal(map[string]any{"model": "mill/chat", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "wait"}}})
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.nodes[1].URL+"/v1/chat/completions", strings.NewReader(string(body)))
 	if err != nil {
@@ -231,6 +271,7 @@ func TestKeyIsRotatedOnAllNodes(t *testing.T) {
 		}
 	}
 	d.move(200, old, "draining", false)
+	done()
 	d.only(newKey, oldKey)
 	apptest.WaitFor(t, "the running stream to be counted", func() bool { return d.keys()[0].Running == 1 })
 	d.move(200, old, "off", false)
@@ -244,9 +285,11 @@ func TestKeyIsRotatedOnAllNodes(t *testing.T) {
 	if got := string(d.move(409, keys[1].ID, "draining", false)); !strings.Contains(got, "last_key") {
 		t.Errorf("the last key: %s", got)
 	}
+	done = d.load(8)
 	d.move(200, old, "in_use", false)
 	d.move(200, old, "off", false)
 	d.manage(200, http.MethodDelete, "providers/mill/keys/"+old, nil)
+	done()
 	d.only(newKey, oldKey)
 	if keys := d.keys(); len(keys) != 1 {
 		t.Errorf("%+v", keys)
