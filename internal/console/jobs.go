@@ -172,7 +172,11 @@ func (j *Jobs) End(ctx context.Context, kind JobKind, id, reason string, by audi
 	}
 	e := audit.Event{Actor: by, Action: audit.JobEnded, Target: id, Before: string(kind), After: reason}
 	if kind == Videos {
-		return j.Videos.EndNow(ctx, id, reason, e)
+		err := j.Videos.EndNow(ctx, id, reason, e)
+		if fault.Is(err, fault.NotFound) { // another operator may have ended it
+			err = NoJob()
+		}
+		return err
 	}
 	return store.EndWork(ctx, kind, id, reason, j.Now(), e)
 }

@@ -533,7 +533,7 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 	}
 	if f, err := s.store.RefundByID(ctx, id); err == nil { // said again
 		if f.Payment != p.ID || g.Amount != 0 && g.Amount != f.Amount {
-			return f, fault.New(fault.Conflict, op, "This reference refunded something else.")
+			return f, OtherRefund(&f)
 		}
 		return f, nil
 	} else if !fault.Is(err, fault.NotFound) {
@@ -576,6 +576,13 @@ func (s *Service) GiveBack(ctx context.Context, g Give) (Refund, error) {
 		return f, nil
 	}
 	return done, nil
+}
+
+// OtherRefund is the error for a reference that has refunded something else.
+func OtherRefund(f *Refund) error {
+	e := fault.Newf(fault.Conflict, "payment.GiveBack", "This reference has refunded %s rubles of the payment %s before. Give another one.", f.Amount, f.Payment).Coded("reference_used", "amount", f.Amount, "payment", f.Payment)
+	e.Param = "reference"
+	return e
 }
 
 // still fails with fault.Conflict when something else was refunded than the operator has seen.

@@ -297,7 +297,7 @@ func (s *Payments) AddRefund(ctx context.Context, f payment.Refund, post ledger.
 	err = ledgerdb.InWallet(ctx, s.db, p.Wallet, func(t *sqldb.Tx) error {
 		switch old, err := refunds.Row(t, `WHERE id = $1`, f.ID); {
 		case err == nil && (old.Payment != f.Payment || old.Amount != f.Amount):
-			return fault.New(fault.Conflict, "store.AddRefund", "This reference refunded something else.")
+			return payment.OtherRefund(&old)
 		case err == nil:
 			done = old
 			return nil
