@@ -163,8 +163,8 @@ func (m *Manager) ChangePreferences(ctx context.Context, id string, change func(
 			return "", err
 		}
 		preferences, err := change(u.Preferences)
-		if err != nil {
-			return "", err
+		if err != nil || preferences == u.Preferences {
+			return preferences, err
 		}
 		e := audit.Event{Actor: by, Action: audit.UserPreferences, Target: id, Before: apikey.PreferencesText(u.Preferences), After: apikey.PreferencesText(preferences)}
 		done, err := m.store.SetUserPreferences(ctx, id, u.Preferences, preferences, m.now().UTC().Truncate(time.Microsecond), e)
@@ -194,6 +194,9 @@ func (m *Manager) SetProfile(ctx context.Context, id string, p Profile, by audit
 		return err
 	}
 	words := func(p Profile) string { return "name " + p.Name + ", language " + p.Language + ", theme " + p.Theme }
+	if p == (Profile{u.Name, u.Language, u.Theme}) {
+		return nil
+	}
 	e := audit.Event{Actor: by, Action: audit.UserProfile, Target: id, Before: words(Profile{u.Name, u.Language, u.Theme}), After: words(p)}
 	return m.store.SetProfile(ctx, id, p, m.now().UTC().Truncate(time.Microsecond), e)
 }

@@ -33,7 +33,7 @@ type Store interface {
 	// AddBudget fails with fault.Conflict when the scope has a budget of this period, and with fault.Invalid when the account has no room, and for a
 	// team, member or key that is not the account's.
 	AddBudget(ctx context.Context, b Budget, e audit.Event) error
-	// ChangeBudget stores what change makes of a budget, with the event that it returns. Its scope and period stay.
+	// ChangeBudget stores what change makes of a budget, with the event that it returns; with one without an action nothing is stored. Its scope and period stay.
 	ChangeBudget(ctx context.Context, account, id string, now time.Time, change func(*Budget) (audit.Event, error)) (Budget, error)
 	DeleteBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) error
 	// RenewsAt is when the interval of a wallet's limits that has a moment ends; zero: never.
@@ -316,13 +316,17 @@ func (b *Budget) says(o *Budget) bool {
 		slices.Equal(b.Rules.Providers, o.Rules.Providers) && b.Rules.DenyCollection == o.Rules.DenyCollection && b.Rules.ZDR == o.Rules.ZDR
 }
 
-// Change gives a budget what change makes of it: its scope and its period stay.
+// Change gives a budget what change makes of it: its scope and its period stay. Where it is so already, the audit has no row of it.
 func (m *Manager) Change(ctx context.Context, account, id string, change func(*Budget), by audit.Actor) (Budget, error) {
 	now := m.now().UTC().Truncate(time.Microsecond)
 	b, err := m.store.ChangeBudget(ctx, account, id, now, func(b *Budget) (audit.Event, error) {
 		was := *b
 		change(b)
 		b.ID, b.Account, b.Scope, b.Reset, b.Name, b.UpdatedAt = was.ID, was.Account, was.Scope, was.Reset, strings.TrimSpace(b.Name), now
+		if was.says(b) {
+			*b = was
+			return audit.Event{}, nil
+		}
 		return audit.Event{Actor: by, Action: audit.BudgetChanged, Target: b.Target(), Before: was.describe(), After: b.describe()}, b.Check()
 	})
 	m.changed(account)

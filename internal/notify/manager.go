@@ -160,6 +160,7 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 	if err != nil {
 		return err
 	}
+	was := s
 	if c.Threshold != nil {
 		if *c.Threshold < 0 || *c.Threshold > maxThreshold {
 			return fault.Field("notify.Save", "threshold", "threshold must be from 0 to %s rubles.", maxThreshold).Coded("threshold_range", "most", maxThreshold)
@@ -169,8 +170,52 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 	if c.Webhook != nil {
 		s.Webhook = *c.Webhook
 	}
-	s.Own = c.Switches
-	return m.store.SaveNotifySettings(ctx, account, s, m.cfg.Now(), audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account})
+	s.Own = Choices{}
+	for cause, of := range c.Switches {
+		for by, on := range of {
+			if is, said := was.Own[cause][by]; said && is == on {
+				continue
+			}
+			if s.Own[cause] == nil {
+				s.Own[cause] = map[Channel]bool{}
+			}
+			s.Own[cause][by] = on
+		}
+	}
+	if s.Threshold == was.Threshold && s.ThresholdSet == was.ThresholdSet && s.Webhook == was.Webhook && len(s.Own) == 0 {
+		return nil
+	}
+	return m.store.SaveNotifySettings(ctx, account, s, m.cfg.Now(), audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account, Before: was.words(nil), After: s.words(&was)})
+}
+
+// words are the threshold, what became of the address, and the switches that are set, for the audit log. The address itself may be a secret.
+func (s *Settings) words(was *Settings) string {
+	var all []string
+	if s.ThresholdSet {
+		all = append(all, "threshold "+s.Threshold.String())
+	}
+	switch {
+	case s.Webhook == "":
+	case was != nil && was.Webhook != "" && was.Webhook != s.Webhook:
+		all = append(all, "another webhook")
+	default:
+		all = append(all, "a webhook")
+	}
+	if was == nil {
+		return strings.Join(all, ", ")
+	}
+	for _, cause := range Causes {
+		for _, by := range Channels {
+			if on, said := s.Own[cause][by]; said {
+				to := " off"
+				if on {
+					to = " on"
+				}
+				all = append(all, string(cause)+" "+string(by)+to)
+			}
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // Tested says where a test went.

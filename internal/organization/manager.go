@@ -209,6 +209,9 @@ func (m *Manager) Change(ctx context.Context, ms *Membership, name *string, sees
 			return fault.Field(op, "managers_see", "managers_see must be team or all.").Coded("managers_see")
 		}
 	}
+	if to == ms.Organization {
+		return nil
+	}
 	words := func(o *Organization) string { return "name " + o.Name + ", managers see " + string(o.Sees) }
 	return m.store.ChangeOrganization(ctx, ms.ID, to.Name, to.Sees, m.moment(), audit.Event{Actor: by, Action: audit.OrgChanged, Target: ms.ID, Before: words(&ms.Organization), After: words(&to)})
 }
@@ -311,6 +314,9 @@ func (m *Manager) SetMember(ctx context.Context, ms *Membership, user string, ro
 		return was, fault.New(fault.Conflict, op, "Role and team of this member come from your directory. Change them there.")
 	}
 	to.Source = Here // or the next sign-in would take back what was changed
+	if to == was {
+		return to, nil
+	}
 	e := audit.Event{Actor: by, Action: audit.OrgMember, Target: ms.ID, Before: was.Words(), After: to.Words()}
 	err = m.store.SetMember(ctx, to, m.moment(), e)
 	m.forget(ms.ID)
@@ -457,7 +463,7 @@ func (m *Manager) ChangeService(ctx context.Context, ms *Membership, id string, 
 	if err := ms.MayServe(s.Team); err != nil {
 		return s, err
 	}
-	before := s.Name + " " + s.Team
+	was := s
 	if name != nil {
 		if s.Name = *name; CheckName(s.Name) != nil {
 			return s, CheckName(s.Name)
@@ -472,7 +478,10 @@ func (m *Manager) ChangeService(ctx context.Context, ms *Membership, id string, 
 	if err := m.team(ctx, op, ms.ID, s.Team); err != nil {
 		return s, err
 	}
-	err = m.store.ChangeService(ctx, s, m.moment(), audit.Event{Actor: by, Action: audit.OrgService, Target: ms.ID, Before: id + " " + before, After: s.Name + " " + s.Team})
+	if s == was {
+		return s, nil
+	}
+	err = m.store.ChangeService(ctx, s, m.moment(), audit.Event{Actor: by, Action: audit.OrgService, Target: ms.ID, Before: id + " " + was.Name + " " + was.Team, After: s.Name + " " + s.Team})
 	m.forget(ms.ID)
 	return s, err
 }

@@ -145,10 +145,14 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 		if err := c.holds(c.Kind, c.ID, s.Row(c.Kind, c.ID)); err != nil {
 			return nil, err
 		}
-		if commit, built, err = e.decide(s, &c, by); c.Dry {
+		if commit, built, err = e.decide(s, &c, by); err != nil || c.Dry {
 			return nil, err
 		}
-		return commit, err
+		if old := s.Row(c.Kind, c.ID); old != nil && commit.Row != nil && c.Key == nil && old.Over == commit.Row.Over && maps.Equal(old.Spec, commit.Row.Spec) {
+			built, err = e.builder.BuildCatalog(s, true) // it is so already
+			return nil, err
+		}
+		return commit, nil
 	}, by)
 	return built, err
 }

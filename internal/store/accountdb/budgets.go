@@ -126,7 +126,7 @@ func (s *Accounts) ChangeBudget(ctx context.Context, account, id string, now tim
 			return sqldb.NoneOf("store.ChangeBudget", "budget", err)
 		}
 		e, err := change(&b)
-		if err != nil {
+		if err != nil || e.Action == "" {
 			return err
 		}
 		if err := budgets.Update(t, &b, "id; name, amount, hard, alarms, models, providers, deny_collection, zdr, updated_at"); err != nil {

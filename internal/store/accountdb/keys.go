@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"net/netip"
+	"reflect"
 	"strings"
 	"time"
 
@@ -254,7 +255,10 @@ func (s *Accounts) ChangeKey(ctx context.Context, user, hash string, c apikey.Ch
 		if err != nil {
 			return noKey("store.ChangeKey", err)
 		}
-		apply(&key, c)
+		was := key
+		if apply(&key, c); reflect.DeepEqual(was, key) {
+			return nil
+		}
 		key.UpdatedAt = now.UTC()
 		err = keys.Update(t, &key, "id; name, disabled, limit_nano, limit_reset, strict, updated_at, rate_requests, rate_tokens, rate_nano, rate_calls, preferences, allowed_models, allowed_ips, expires_at")
 		if err != nil {

@@ -310,18 +310,21 @@ func (s *Organizations) AddTeam(ctx context.Context, n organization.Team, most i
 // RenameTeam is organization.Store.RenameTeam.
 func (s *Organizations) RenameTeam(ctx context.Context, org, id, name string, now time.Time, e audit.Event) error {
 	const op = "store.RenameTeam"
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+	return s.db.Write(ctx, func(t *sqldb.Tx) error {
 		if err := lockOrg(t, op, org); err != nil {
 			return err
 		}
-		var others int
-		if err := t.Row(`SELECT COUNT(*) FROM org_teams WHERE org = $1 AND name = $2 AND id <> $3`, org, name, id).Scan(&others); err != nil {
+		var same, others int
+		if err := t.Row(`SELECT COUNT(CASE WHEN id = $3 THEN 1 END), COUNT(CASE WHEN id <> $3 THEN 1 END) FROM org_teams WHERE org = $1 AND name = $2`, org, name, id).Scan(&same, &others); err != nil || same > 0 {
 			return err
 		}
 		if others > 0 {
 			return fault.New(fault.Conflict, op, teamTaken)
 		}
-		return noTeam(op, t.One(`UPDATE org_teams SET name = $1 WHERE org = $2 AND id = $3`, name, org, id))
+		if err := t.One(`UPDATE org_teams SET name = $1 WHERE org = $2 AND id = $3`, name, org, id); err != nil {
+			return noTeam(op, err)
+		}
+		return auditdb.Record(t, e, now)
 	})
 }
 

@@ -2,6 +2,7 @@ package accountdb
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/account"
@@ -25,7 +26,7 @@ func (s *Accounts) Zones(ctx context.Context, wallet string) (zone.History, erro
 
 // SetZone is account.Store.SetZone.
 func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Time, e audit.Event) (h zone.History, err error) {
-	err = auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		if err := ledgerdb.LockWallet(t, wallet); err != nil {
 			return err
 		}
@@ -34,8 +35,12 @@ func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Ti
 			return err
 		}
 		var added bool
-		if h, added, err = all[sqldb.Text(wallet)].Choose(name, now); err != nil {
+		was := all[sqldb.Text(wallet)]
+		if h, added, err = was.Choose(name, now); err != nil {
 			return err
+		}
+		if slices.EqualFunc(was, h, func(x, y zone.Change) bool { return x.Name == y.Name && x.Since.Equal(y.Since) }) {
+			return nil
 		}
 		if len(h) > account.MostZones {
 			return fault.Newf(fault.Conflict, "store.SetZone", "This account has changed its time zone %d times, as often as it may.", account.MostZones)
@@ -49,7 +54,7 @@ func (s *Accounts) SetZone(ctx context.Context, wallet, name string, now time.Ti
 				return err
 			}
 		}
-		return nil
+		return auditdb.Record(t, e, now)
 	})
 	if err != nil {
 		return nil, err
