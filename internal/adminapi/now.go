@@ -12,6 +12,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog/edit"
 	"weir/internal/console"
+	"weir/internal/fault"
 	"weir/internal/figures"
 	"weir/internal/operation"
 )
@@ -22,7 +23,7 @@ const (
 	mostAdded  = 5.0   // milliseconds
 )
 
-// NowFigure is one figure, of the last minute.
+// NowFigure is one figure, of the time that is asked for.
 type NowFigure struct {
 	Node   *float64 `json:"node"`   // of the node that answers; null when there was nothing to measure
 	All    *float64 `json:"all"`    // of all nodes
@@ -145,6 +146,8 @@ type NowNode struct {
 // Now is what operators look at first: whether all is well, and what is not.
 type Now struct {
 	At        time.Time     `json:"at"`
+	Over      string        `json:"over" enum:"1m,5m,1h,24h"` // of what time the figures are
+	Seconds   float64       `json:"seconds"`                  // for how long of it the node that answers has counted: less after its start
 	Figures   NowFigures    `json:"figures"`
 	Points    []NowPoint    `json:"points"` // the last half hour, oldest first; the last is not over
 	Checks    []MoneyCheck  `json:"checks"`
@@ -185,15 +188,28 @@ const (
 	mostEvents = 20
 )
 
+type nowInput struct {
+	Over string `json:"-" query:"over" enum:"1m,5m,1h,24h"` // of what time figures are; 1m without it
+}
+
+// overs are the times that may be asked for: the first is figures.Window, the others are figures.Ranges.
+var overs = []string{"1m", "5m", "1h", "24h"}
+
 type nowOperations struct {
 	Editor
 	*console.Console
 	log AuditLog
 }
 
-func (o nowOperations) now(ctx context.Context, c *operation.Call, _ *operation.None) (out Now, err error) {
+func (o nowOperations) now(ctx context.Context, c *operation.Call, in *nowInput) (out Now, err error) {
+	over := cmp.Or(in.Over, overs[0])
+	if !slices.Contains(overs, over) {
+		list := strings.Join(overs, ", ")
+		return out, fault.Field("adminapi.now", "over", "over must be one of %s.", list).Coded("one_of", "allowed", list)
+	}
 	built, nodes := o.Console.Built(), o.Nodes()
-	out = Now{At: c.At, Figures: figuresOf(nodes), Points: pointsOf(nodes), Nodes: make([]NowNode, len(nodes)), Checks: []MoneyCheck{}, Rate: rateInForceOf(&built.Rate)}
+	counted := countedBy(nodes, slices.Index(overs, over))
+	out = Now{At: c.At, Over: over, Seconds: counted[0].Seconds, Figures: figuresOf(counted), Points: pointsOf(nodes), Nodes: make([]NowNode, len(nodes)), Checks: []MoneyCheck{}, Rate: rateInForceOf(&built.Rate)}
 	for i := range nodes {
 		out.Nodes[i] = nodeOf(&nodes[i], i == 0)
 	}
@@ -236,11 +252,25 @@ func unwell(state string) int {
 	return wellRank
 }
 
-func figuresOf(nodes []console.Node) NowFigures {
-	self := nodes[0].Now
+// countedBy is what each node has counted in one of overs.
+func countedBy(nodes []console.Node, over int) []figures.Grown {
+	counted := make([]figures.Grown, len(nodes))
+	for i := range nodes {
+		if n := &nodes[i]; over == 0 {
+			counted[i] = n.Now
+		} else if over <= len(n.Over) {
+			counted[i] = n.Over[over-1]
+		}
+	}
+	return counted
+}
+
+// figuresOf computes the figures of what nodes have counted, that of the node that answers first.
+func figuresOf(nodes []figures.Grown) NowFigures {
+	self := nodes[0]
 	var all figures.Grown
 	for i := range nodes {
-		all.Add(&nodes[i].Now)
+		all.Add(&nodes[i])
 	}
 	of := func(metric string, goal, count *float64, f func(*figures.Grown) float64) NowFigure {
 		return NowFigure{Node: known(f(&self)), All: known(f(&all)), Goal: goal, Count: count, Metric: metric}
@@ -378,8 +408,8 @@ func nowRoutes(d Deps) []operation.Operation {
 	return []operation.Operation{
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/now", ID: "getAdminNow", Access: operation.Operating, Tag: "administration",
-			Summary: "Show whether all is well: figures of the last minute, what is not well, and what happened", Answer: "How the gateway does, all nodes of it",
-			Description: "Figures are computed from the same metrics as `weir top` and `/metrics`. Nodes other than the one that answers say theirs every few seconds.",
+			Summary: "Show whether all is well: figures of the last minute or another time, what is not well, and what happened", Answer: "How the gateway does, all nodes of it",
+			Description: "Figures are computed from the same metrics as `weir top` and `/metrics`. Nodes other than the one that answers say theirs every few seconds. A node counts since its start.",
 		}, o.now),
 	}
 }

@@ -28,6 +28,8 @@ type nowEvent struct {
 }
 
 type nowAnswer struct {
+	Over    string
+	Seconds float64
 	Figures struct {
 		Requests nowFigure `json:"requests_per_second"`
 		Failed   nowFigure `json:"failed_share"`
@@ -174,6 +176,23 @@ func TestNowAgreesWithMetrics(t *testing.T) {
 		if x.is.Node == nil || x.is.All == nil || math.Abs(*x.is.Node-x.want) > 1e-6*math.Abs(x.want) || *x.is.All != *x.is.Node {
 			t.Errorf("%s is %v, want %v", name, x.is, x.want)
 		}
+	}
+	// Longer times have the whole load, too.
+	for _, over := range []string{"5m", "1h", "24h"} {
+		got := desk.Do(t, http.MethodGet, "/api/admin/now?over="+over, nil)
+		long := apptest.Decode[nowAnswer](t, got.Body)
+		l := long.Figures
+		if got.Status != http.StatusOK || long.Over != over || long.Seconds <= 0 || math.Abs(*l.Requests.All*long.Seconds-counted.Requests) > 1e-6*counted.Requests {
+			t.Errorf("%s: %d %s", over, got.Status, got.Body)
+		}
+		for name, x := range map[string][2]float64{"failed": {*l.Failed.All, whole.FailedShare()}, "saved": {*l.Saved.Node, whole.SavedShare()}, "added": {*l.Added.All, 1000 * whole.AddedP99()}, "sales": {*l.Sales.All * long.Seconds / 60, whole.Rubles}} {
+			if math.Abs(x[0]-x[1]) > 1e-6*math.Abs(x[1]) {
+				t.Errorf("%s in %s is %v, want %v", name, over, x[0], x[1])
+			}
+		}
+	}
+	if got := desk.Do(t, http.MethodGet, "/api/admin/now?over=2h", nil); got.Status != http.StatusBadRequest || is.Over != "1m" {
+		t.Errorf("%d %s", got.Status, got.Body)
 	}
 	if f.Failed.Goal == nil || f.Added.Goal == nil || f.Saved.Goal != nil {
 		t.Error("goals are not where they belong")

@@ -47,6 +47,12 @@ func reportText(t *console.Report) string {
 	numbers(g.Seconds, g.Requests, g.Failed, g.Calls, g.Saved, g.Attempts, g.FailedAttempts, g.Rubles)
 	w.Name("added")
 	numbers(g.Added...)
+	w.Name("over").Array()
+	for i := range t.Over {
+		g := &t.Over[i]
+		numbers(append([]float64{g.Seconds, g.Requests, g.Failed, g.Calls, g.Saved, g.Attempts, g.FailedAttempts, g.Rubles}, g.Added...)...)
+	}
+	w.EndArray()
 	w.Name("newest").Int(t.Newest)
 	w.Name("points").Array()
 	for _, p := range t.Points {
@@ -137,6 +143,15 @@ func readReport(text string) (t console.Report) {
 	into(numbersOf(rawjson.Find(v, "now")), &g.Seconds, &g.Requests, &g.Failed, &g.Calls, &g.Saved, &g.Attempts, &g.FailedAttempts, &g.Rubles)
 	if g.Added = numbersOf(rawjson.Find(v, "added")); len(g.Added) != len(figures.AddedBounds)+1 {
 		g.Added = make([]float64, len(figures.AddedBounds)+1) // of a version with other bounds
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "over")); e.Next() && len(t.Over) < len(figures.Ranges); {
+		var g figures.Grown
+		list := numbersOf(e.Value)
+		into(list, &g.Seconds, &g.Requests, &g.Failed, &g.Calls, &g.Saved, &g.Attempts, &g.FailedAttempts, &g.Rubles)
+		if g.Added = make([]float64, len(figures.AddedBounds)+1); len(list) == 8+len(g.Added) {
+			copy(g.Added, list[8:])
+		}
+		t.Over = append(t.Over, g)
 	}
 	t.Newest = integer(v, "newest")
 	for e := rawjson.ElementsOf(rawjson.Find(v, "points")); e.Next() && len(t.Points) < figures.Slots; {

@@ -19,6 +19,11 @@ func TestReportIsReadAsWritten(t *testing.T) {
 		Now: figures.Grown{Seconds: 60, Requests: 1, Failed: 2, Calls: 3, Saved: 4, Attempts: 5, FailedAttempts: 6, Rubles: 7.5, Added: make([]float64, len(figures.AddedBounds)+1)},
 	}
 	report.Now.Added[3] = 9
+	for range figures.Ranges {
+		g := report.Now
+		g.Seconds *= 60
+		report.Over = append(report.Over, g)
+	}
 	for i := range figures.Slots {
 		report.Points = append(report.Points, figures.Point{Requests: 123456, Failed: float64(i), Attempts: 3, FailedAttempts: 1})
 	}

@@ -41,7 +41,8 @@ type Report struct {
 	LagBytes  float64
 	Aside     float64
 	Now       figures.Grown
-	Newest    int64 // number of the last of Points
+	Over      []figures.Grown // within each of figures.Ranges; of an older version none
+	Newest    int64           // number of the last of Points
 	Points    []figures.Point
 	Endpoints []Endpoint // in use or not well, at most MaxReported
 	Events    []Event    // the newest first, at most MaxEvents
@@ -266,6 +267,7 @@ func (c *Console) Chain() Check {
 func (c *Console) Report() Report {
 	g, last := c.past.Now()
 	t := Report{At: last.At, InFlight: last.InFlight, LagBytes: last.LagBytes, Aside: last.Aside, Now: g}
+	t.Over = c.past.Over()
 	t.Newest, t.Points = c.past.Points()
 	if c.Machine != nil {
 		c.Machine(&t)

@@ -109,3 +109,40 @@ func TestPast(t *testing.T) {
 		t.Error("the past is not forgotten")
 	}
 }
+
+// The ranges have what was counted in them, to a quarter of an hour of a day; before that, what was counted since the start. What is kept is bounded.
+func TestPastOver(t *testing.T) {
+	t.Parallel()
+	var p figures.Past
+	for i, g := range p.Over() {
+		if g.Seconds != 0 || g.Requests != 0 {
+			t.Errorf("an empty past has %+v in range %d", g, i)
+		}
+	}
+	begin := time.Unix(1_000_000_020, 0)
+	at := func(after time.Duration) { // a request a second, a failure each ten seconds
+		p.Add(figures.Totals{At: begin.Add(after), Requests: after.Seconds(), Failed: after.Seconds() / 10, Added: []float64{after.Seconds()}})
+	}
+	next := time.Duration(0)
+	run := func(until time.Duration) {
+		for ; next <= until; next += figures.Every {
+			at(next)
+		}
+	}
+	check := func(name string, want ...[2]time.Duration) {
+		t.Helper()
+		for i, g := range p.Over() {
+			if s := time.Duration(g.Seconds * float64(time.Second)); s < want[i][0] || s > want[i][1] || math.Abs(g.PerSecond()-1) > 1e-9 || math.Abs(g.FailedShare()-0.1) > 1e-9 || math.Abs(g.Added[0]-g.Seconds) > 1e-6 {
+				t.Errorf("%s: range %d has %+v, want %v", name, i, g, want[i])
+			}
+		}
+	}
+	exact := func(d time.Duration) [2]time.Duration { return [2]time.Duration{d, d + figures.Slot} }
+	run(2 * time.Minute)
+	check("two minutes", exact(2*time.Minute), exact(2*time.Minute), exact(2*time.Minute))
+	run(20 * time.Minute)
+	check("twenty minutes", exact(5*time.Minute), exact(20*time.Minute), exact(20*time.Minute))
+	run(50 * time.Hour)
+	day := [2]time.Duration{24 * time.Hour, 24*time.Hour + 16*time.Minute}
+	check("two days", exact(5*time.Minute), exact(time.Hour), day)
+}

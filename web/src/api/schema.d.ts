@@ -4277,8 +4277,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show whether all is well: figures of the last minute, what is not well, and what happened
-         * @description Figures are computed from the same metrics as `weir top` and `/metrics`. Nodes other than the one that answers say theirs every few seconds.
+         * Show whether all is well: figures of the last minute or another time, what is not well, and what happened
+         * @description Figures are computed from the same metrics as `weir top` and `/metrics`. Nodes other than the one that answers say theirs every few seconds. A node counts since its start.
          */
         get: operations["getAdminNow"];
         put?: never;
@@ -12727,6 +12727,16 @@ export interface components {
         Now: {
             /** Format: date-time */
             at: string;
+            /**
+             * @description Of what time the figures are
+             * @enum {string}
+             */
+            over: "1m" | "5m" | "1h" | "24h";
+            /**
+             * Format: double
+             * @description For how long of it the node that answers has counted: less after its start
+             */
+            seconds: number;
             figures: components["schemas"]["NowFigures"];
             /** @description The last half hour, oldest first; the last is not over */
             points: components["schemas"]["NowPoint"][];
@@ -12821,7 +12831,7 @@ export interface components {
              */
             failed: number | null;
         };
-        /** @description One figure, of the last minute. */
+        /** @description One figure, of the time that is asked for. */
         NowFigure: {
             /**
              * Format: double
@@ -28310,7 +28320,10 @@ export interface operations {
     };
     getAdminNow: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Of what time figures are; 1m without it */
+                over?: "1m" | "5m" | "1h" | "24h";
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -1,5 +1,5 @@
 /** /admin: whether all is well, and if not, what is not. One request paints it; it is renewed every five seconds, not in a hidden tab. */
-import { useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { getAdminNow } from '../../api/operations'
 import type { Reply } from '../../api/client'
@@ -7,9 +7,10 @@ import { bytes, duration, integer, money, number, percent, seconds, time } from 
 import { useT } from '../../i18n'
 import { Chart } from '../../ui/chart'
 import type { Column } from '../../ui/columns'
+import { Segmented } from '../../ui/controls'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
-import { Link } from '../../ui/link'
+import { Link, usePageSearch, type SearchShape } from '../../ui/link'
 import { State, Tag, Ticks, type Tone } from '../../ui/marks'
 import { Page, PageHead, SectionHead } from '../../ui/page'
 import { Table } from '../../ui/table'
@@ -24,6 +25,14 @@ type Check = Now['checks'][number]
 type Event = Now['events'][number]
 
 const EVERY = 5_000
+/** Of what time the figures may be: what nodes count in. */
+const overs = ['1m', '5m', '1h', '24h'] as const
+type Over = (typeof overs)[number]
+const lengths: Record<Over, number> = { '1m': 60, '5m': 300, '1h': 3600, '24h': 86_400 }
+const shape: SearchShape<{ readonly over: Over }> = {
+  read: (raw) => ({ over: overs.find((o) => o === raw.over) ?? '1m' }),
+  write: (c) => ({ over: c.over === '1m' ? undefined : c.over }),
+}
 const tones: Record<string, Tone> = {
   healthy: 'good',
   slow: 'warn',
@@ -35,7 +44,13 @@ const box = 'overflow-clip rounded-panel border border-line bg-surface'
 
 export default function NowPage() {
   const t = useT('adminnow')
-  const q = useQuery({ ...getAdminNow({}), refetchInterval: EVERY, staleTime: EVERY })
+  const [{ over }, choose] = usePageSearch(shape)
+  const q = useQuery({
+    ...getAdminNow(over === '1m' ? {} : { query: { over } }),
+    placeholderData: keepPreviousData,
+    refetchInterval: EVERY,
+    staleTime: EVERY,
+  })
   const now = q.data
   const at = time(q.dataUpdatedAt)
   return (
@@ -55,7 +70,22 @@ export default function NowPage() {
               {t('alarmText')}
             </Notice>
           )}
-          <Figures now={now} />
+          <div>
+            <div className="flex flex-wrap items-center gap-x-3 gap-y-1 pb-2">
+              <Segmented
+                value={over}
+                onChange={(v) => choose({ over: v })}
+                label={t('over')}
+                options={overs.map((v) => ({ value: v, label: t(`over_${v}`) }))}
+              />
+              {now.over === over && now.seconds < 0.95 * lengths[over] && (
+                <span className="text-small text-ink3">
+                  {t('counted', { time: duration(now.seconds * 1000) })}
+                </span>
+              )}
+            </div>
+            <Figures now={now} />
+          </div>
           <div className="grid grid-cols-1 gap-5 lg:grid-cols-[minmax(0,1fr)_320px]">
             <History now={now} />
             <Money now={now} />
