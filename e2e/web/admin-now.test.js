@@ -27,6 +27,26 @@ test('it says whether all is well, in the figures of the API', async () => {
   await page.done();
 });
 
+test('its figures are of the time that is chosen, and say for how long the node has counted', async () => {
+  const page = await open(b, weir, { path: '/admin', signedIn: true });
+  const choice = page.getByRole('group', { name: 'Figures of' });
+  await choice.getByRole('radio', { name: '24 hours' }).click();
+  await page.waitForURL(/over=24h/);
+  await page.getByText('The node has counted for').waitFor();
+  const long = await page.evaluate(async () => (await fetch('/api/admin/now?over=24h')).json());
+  assert.equal(long.over, '24h');
+  assert.equal(Math.round(long.figures.requests_per_second.all * long.seconds), 4);
+  await page.locator('dt', { hasText: 'Weir adds, p99' }).locator('..').getByText(/ms$/).first().waitFor();
+  await page.reload();
+  await choice.getByRole('radio', { name: '24 hours', checked: true }).waitFor();
+  await choice.getByRole('radio', { name: '24 hours' }).focus();
+  await page.keyboard.press('ArrowLeft');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/over=1h/);
+  await accessible(page);
+  await page.done();
+});
+
 test('a new rate is a sentence in what happened', async () => {
   const page = await open(b, weir, { path: '/admin', signedIn: true });
   await page.getByRole('heading', { name: 'What happened' }).waitFor();

@@ -31,6 +31,9 @@ test('figures, histograms, reasons and moves are those of the calls', async () =
   const counts = await first.getByRole('cell').allTextContents();
   assert.equal(counts.reduce((sum, n) => sum + Number(n), 0), 4);
   await first.getByRole('rowheader').first().getByText('≤').waitFor();
+  const speed = page.getByRole('figure', { name: 'Tokens per second' });
+  await speed.getByRole('button', { name: 'table' }).click();
+  await speed.getByRole('rowheader').first().getByText(/^≤ .*tok\/s$/).waitFor(); // as its axis says it
   const moves = page.getByRole('table', { name: 'What moved where' });
   await moves.getByRole('link', { name: 'sim/sim/reason' }).waitFor();
   assert.deepEqual((await moves.getByRole('cell').allTextContents()).slice(0, 2), ['1', '0']);

@@ -119,6 +119,7 @@ for (const { theme, language } of looks) {
       const page = await open(b, weir, { path, signedIn: true, theme, language });
       await page.locator('main').getByRole('table').or(page.getByText(/Nothing is running|Ничего не выполняется/)).first().waitFor();
       await accessible(page, path);
+      if (language === 'ru' && path === '/admin/settings') await page.getByText('куда подключаются клиенты').waitFor();
       if (language === 'ru') assert.deepEqual(await englishWords(page, /^(Weir|UTC|CSV)/), []);
       await page.done();
       const small = await open(b, weir, { path, signedIn: true, theme, language, size: 'small' });

@@ -143,6 +143,7 @@ const messages = {
   cachedOf: '{n} from cache',
   histogram: 'Calls over time',
   h_good: 'answered',
+  h_notFailed: 'without an error',
   h_failed: 'failed',
   h_canceled: 'stopped',
   hSummary: '{all} calls, {failed} failed, {canceled} stopped, together {cost}.',

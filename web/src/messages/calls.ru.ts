@@ -149,6 +149,7 @@ export default {
   cachedOf: '{n} из кэша',
   histogram: 'Вызовы по времени',
   h_good: 'с ответом',
+  h_notFailed: 'без ошибки',
   h_failed: 'с ошибкой',
   h_canceled: 'остановлено',
   hSummary: 'Вызовов: {all}, с ошибкой: {failed}, остановлено: {canceled}, всего {cost}.',

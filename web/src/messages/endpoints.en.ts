@@ -43,6 +43,7 @@ const messages = {
   median: 'median {value}',
   slow: '95 of 100 within {value}',
   fast: '95 of 100 reach {value}',
+  tokensPerSecond: '{n} tok/s',
   ms: '{n} ms',
   upTo: 'Up to',
   calls: 'Calls',

@@ -50,6 +50,7 @@ export default {
   median: 'медиана {value}',
   slow: '95 из 100 за {value}',
   fast: '95 из 100 не медленнее {value}',
+  tokensPerSecond: '{n} ток./с',
   ms: '{n} мс',
   upTo: 'До',
   calls: 'Вызовов',

@@ -93,7 +93,7 @@ export function draw(
       },
       scales: {
         x: {
-          time: true,
+          time: p.head === undefined,
           range: (_u, min, max) =>
             n === 0 ? [0, 1] : bars ? [min - gap * 0.6, max + gap * 0.6] : [min, max],
         },
@@ -105,10 +105,12 @@ export function draw(
           stroke: ink,
           font,
           grid: { show: false },
-          ticks: { show: false },
-          gap: 6,
+          ticks: p.head === undefined ? { show: false } : { stroke: line, width: 1, size: 4 },
+          gap: p.head === undefined ? 6 : 3,
           size: 26,
           space: 72,
+          // Each bin has a number.
+          ...(p.head === undefined ? {} : { incrs: [1, 2, 5, 10, 20, 50] }),
           // Between the bars of two days there is no day to name.
           ...(gap >= 86_400 ? { incrs: [1, 2, 3, 5, 7, 10, 15, 30, 90, 180].map((k) => k * gap) } : {}),
           values: (_u, splits) => splits.map((s) => p.time(s * 1000)),
@@ -119,6 +121,8 @@ export function draw(
           font,
           grid: { stroke: line, width: 1 },
           ticks: { show: false },
+          // Without its head a chart says the unit along the axis.
+          ...(p.hideHead && p.unit ? { label: p.unit, labelFont: font, labelSize: 16, labelGap: 2 } : {}),
           gap: 6,
           space: 40,
           // What is counted has no halves.

@@ -1,22 +1,23 @@
 /** /admin/calls: calls of everybody. Any id of a complaint opens its call. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { get, type Reply } from '../../api/client'
-import { listAdminCalls } from '../../api/operations'
-import { dateTime, day, money, seconds, time } from '../../format'
+import { address, get, type Reply } from '../../api/client'
+import { getAdminCallTimes, listAdminCalls } from '../../api/operations'
+import { dateTime, day, integer, money, percent, seconds, time } from '../../format'
 import { useT } from '../../i18n'
-import { Button } from '../../ui/button'
-import { Empty } from '../../ui/feedback'
+import { Button, buttonClass } from '../../ui/button'
+import { Empty, ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
 import { Link, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { Page, PageHead, Panel } from '../../ui/page'
+import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
 import { catalogQuery } from '../catalog/data'
 import { resultOf } from '../calls/data'
 import { asked, names, shape as own, type Filter as Own } from '../calls/filter'
+import { Histogram } from '../calls/histogram'
 import { TextFilter } from '../calls/text-filter'
 
 type Row = Reply<'/api/admin/calls'>['data'][number]
@@ -80,6 +81,13 @@ export default function Calls() {
     <Page>
       <PageHead title={t('title')} note={t('note')}>
         <FindCall />
+        <a
+          href={address('/api/admin/calls.csv', { query })}
+          download
+          className={`${buttonClass('plain')} no-underline`}
+        >
+          {t('file')}
+        </a>
       </PageHead>
       <FilterBar
         active={on.length}
@@ -98,6 +106,17 @@ export default function Calls() {
             </Chip>
           ))}
         </div>
+      )}
+      {!filter.min && !filter.status && !filter.pkey && (
+        <Times
+          query={query}
+          onZoom={(from, to) =>
+            set(
+              { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
+              { push: true },
+            )
+          }
+        />
       )}
       <Panel flush>
         <Table<Row>
@@ -140,6 +159,59 @@ export default function Calls() {
         )}
       </Panel>
     </Page>
+  )
+}
+
+/** How many calls there were, and the sums of all of them: the list has only some. */
+function Times({
+  query,
+  onZoom,
+}: {
+  query: { readonly [name: string]: string }
+  onZoom: (from: number, to: number) => void
+}) {
+  const t = useT('admincalls')
+  const q = useQuery(getAdminCallTimes({ query }))
+  const h = q.data?.data
+  if (q.error && !h)
+    return (
+      <div className="pb-4">
+        <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
+      </div>
+    )
+  if (!h || h.total_calls === 0) return null
+  const e = h.earned
+  const whole =
+    e !== null && e.unknown_cost_calls > 0 ? { note: t('unknownCost', { n: e.unknown_cost_calls }) } : {}
+  return (
+    <>
+      <div className="pb-4">
+        <Strip
+          items={[
+            { label: t('calls'), value: integer(h.total_calls) },
+            {
+              label: t('failed'),
+              value: integer(h.total_failed),
+              note: percent((h.total_failed / h.total_calls) * 100, 1),
+            },
+            { label: t('charged'), value: <Money value={h.total_cost} exact /> },
+            ...(e
+              ? [
+                  { label: t('sumUpstream'), value: <Money value={e.upstream_cost} exact />, ...whole },
+                  { label: t('sumMargin'), value: <Money value={e.margin} exact /> },
+                ]
+              : []),
+          ]}
+        />
+        {!e && <p className="pt-2 text-small text-ink3">{t('noMargin')}</p>}
+      </div>
+      <Histogram
+        h={h}
+        open={!('to' in query)}
+        onZoom={onZoom}
+        summary={t('hSummary', { n: h.total_calls, failed: integer(h.total_failed) })}
+      />
+    </>
   )
 }
 

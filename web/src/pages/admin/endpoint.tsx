@@ -136,7 +136,12 @@ function Shown({ e, crumbs }: { e: Endpoint; crumbs: readonly { label: string; t
           <>
             <div className="grid gap-6 lg:grid-cols-2">
               <Histogram title={t('firstToken')} d={a.first_token_ms} write={span} reach="slow" />
-              <Histogram title={t('speed')} d={a.tokens_per_second} write={speed} reach="fast" />
+              <Histogram
+                title={t('speed')}
+                d={a.tokens_per_second}
+                write={(v) => t('tokensPerSecond', { n: speed(v) })}
+                reach="fast"
+              />
             </div>
             <Causes a={a} />
             <Moves a={a} />
@@ -192,6 +197,7 @@ function Histogram({
         hideHead
         title={title}
         head={t('upTo')}
+        unit={t('calls')}
         height={180}
         times={drawn.times}
         series={drawn.series}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { listSettings } from '../../api/operations'
 import type { Reply } from '../../api/client'
 import { integer } from '../../format'
-import { useT } from '../../i18n'
+import { useLanguage, useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select } from '../../ui/field'
@@ -41,9 +41,25 @@ const places: Record<string, string> = {
   models: '/admin/catalog',
 }
 
-const matches = (s: Setting, q: string) => {
+/** What settings mean, by the English sentence of the example file; empty in English. */
+type Meanings = { readonly [english: string]: string }
+const none: Meanings = {}
+
+function useMeanings(): Meanings {
+  const russian = useLanguage() === 'ru'
+  const q = useQuery({
+    queryKey: ['meanings'],
+    queryFn: async (): Promise<Meanings> => (await import('../../messages/meanings.ru.json')).default,
+    staleTime: Infinity,
+    enabled: russian,
+  })
+  return (russian && q.data) || none
+}
+
+const matches = (s: Setting, q: string, meanings: Meanings) => {
   const words = q.toLowerCase().split(/\s+/)
-  const text = `${s.key} ${s.means} ${s.value ?? ''} ${s.where ?? ''}`.toLowerCase()
+  const text =
+    `${s.key} ${s.means} ${meanings[s.means] ?? ''} ${s.value ?? ''} ${s.where ?? ''}`.toLowerCase()
   return words.every((w) => text.includes(w))
 }
 
@@ -51,13 +67,14 @@ export default function Settings() {
   const t = useT('adminsettings')
   const [chosen, choose] = usePageSearch(shape)
   const q = useQuery(listSettings())
+  const meanings = useMeanings()
   const data = q.data?.data
   const sections = [...new Set(data?.map((s) => s.section))]
   const rows = data?.filter(
     (s) =>
       (chosen.section === '' || s.section === chosen.section) &&
       (!chosen.changed || s.from !== 'default') &&
-      (chosen.q === '' || matches(s, chosen.q)),
+      (chosen.q === '' || matches(s, chosen.q, meanings)),
   )
   return (
     <Page>
@@ -89,14 +106,14 @@ export default function Settings() {
                 />
               }
               columns={[
-                { key: 'setting', head: t('setting'), cell: (s) => <Name s={s} /> },
+                { key: 'setting', head: t('setting'), cell: (s) => <Name s={s} meanings={meanings} /> },
                 { key: 'value', head: t('value'), cell: (s) => <Value s={s} /> },
                 { key: 'from', head: t('from'), cell: (s) => <From s={s} /> },
                 { key: 'applies', head: t('applies'), cell: (s) => <Applies s={s} /> },
               ]}
               phone={(s) => (
                 <div className="flex flex-col gap-1 py-1">
-                  <Name s={s} />
+                  <Name s={s} meanings={meanings} />
                   <Value s={s} />
                   <span className="flex flex-wrap gap-x-3 text-small">
                     <From s={s} /> <Applies s={s} />
@@ -178,8 +195,9 @@ function Filters({
   )
 }
 
-function Name({ s }: { s: Setting }) {
+function Name({ s, meanings }: { s: Setting; meanings: Meanings }) {
   const t = useT('adminsettings')
+  const means = meanings[s.means]
   return (
     <span className="block max-w-[52ch] py-1">
       <span className="flex flex-wrap items-center gap-2">
@@ -189,8 +207,8 @@ function Name({ s }: { s: Setting }) {
         {s.pending && <Tag tone="warn">{t('waits')}</Tag>}
       </span>
       {s.means !== '' && (
-        <span lang="en" className="block text-small text-ink3">
-          {s.means}
+        <span {...(means ? {} : { lang: 'en' })} className="block text-small text-ink3">
+          {means ?? s.means}
         </span>
       )}
     </span>

@@ -5,18 +5,16 @@ import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
 import { queries, renew } from '../../api/query'
 import { getCallHistogram, listAccountKeys, listCalls } from '../../api/operations'
-import { dateTime, day, integer, money, seconds, time } from '../../format'
+import { dateTime, day, money, seconds, time } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
-import { Chart } from '../../ui/chart'
 import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
 import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
-import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
-import { Sheet, usePhone } from '../../ui/overlay'
+import { Sheet } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
@@ -25,6 +23,7 @@ import { Views } from '../views/views'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type Name } from './filter'
+import { Histogram } from './histogram'
 import { PhoneCall } from './latest'
 import { TextFilter } from './text-filter'
 import { CallView } from './view'
@@ -281,7 +280,7 @@ export default function Calls() {
         </div>
       )}
       {!filter.id && !filter.min && (
-        <Histogram
+        <Times
           query={query}
           filterKey={key}
           onZoom={(from, to) =>
@@ -521,7 +520,7 @@ function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
   )
 }
 
-function Histogram({
+function Times({
   query,
   filterKey,
   onZoom,
@@ -531,72 +530,26 @@ function Histogram({
   onZoom: (from: number, to: number) => void
 }) {
   const t = useT('calls')
-  const phone = usePhone()
-  const [open, setOpen] = useState(false) // on a phone it is a line that opens
   const q = useQuery({ ...getCallHistogram({ query }), queryKey: getCallHistogram.key(filterKey) })
   const h = q.data?.data
-  const drawn = useMemo(
-    () =>
-      h && {
-        times: h.t.map((x) => Date.parse(x)),
-        series: [
-          {
-            key: 'good',
-            label: t('h_good'),
-            color: 1,
-            values: h.calls.map((n, i) => n - (h.failed[i] ?? 0) - (h.canceled[i] ?? 0)),
-          },
-          { key: 'failed', label: t('h_failed'), color: 5, values: h.failed },
-          { key: 'canceled', label: t('h_canceled'), color: 0, values: h.canceled },
-        ],
-      },
-    [h, t],
-  )
   if (q.error && !h)
     return (
       <div className="pb-4">
         <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
       </div>
     )
-  if (!h || !drawn || h.total_calls === 0) return null
-  const hour = h.bucket === 'hour'
-  const summary = t('hSummary', {
-    all: h.total_calls,
-    failed: h.total_failed,
-    canceled: h.total_canceled,
-    cost: money(h.total_cost),
-  })
+  if (!h || h.total_calls === 0) return null
   return (
-    <>
-      {phone && (
-        <button
-          type="button"
-          aria-expanded={open}
-          onClick={() => setOpen(!open)}
-          className="mb-3 flex min-h-11 w-full items-center gap-2 rounded-panel border border-line bg-surface px-3.5 py-2 text-left text-small text-ink2"
-        >
-          <Icon name={open ? 'down' : 'right'} size={14} className="text-ink3" />
-          <span className="min-w-0 flex-1">{summary}</span>
-        </button>
-      )}
-      {(!phone || open) && (
-        <Panel className="mb-4">
-          <Chart
-            kind="bars"
-            title={t('histogram')}
-            height={110}
-            times={drawn.times}
-            series={drawn.series}
-            unfinished={Date.parse(h.to) > Date.now() - 1000 || !('to' in query)}
-            format={(n) => integer(n)}
-            time={(ms) =>
-              hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms, { short: true })
-            }
-            onZoom={onZoom}
-            summary={summary}
-          />
-        </Panel>
-      )}
-    </>
+    <Histogram
+      h={h}
+      open={!('to' in query)}
+      onZoom={onZoom}
+      summary={t('hSummary', {
+        all: h.total_calls,
+        failed: h.total_failed,
+        canceled: h.total_canceled,
+        cost: money(h.total_cost),
+      })}
+    />
   )
 }
