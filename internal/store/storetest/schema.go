@@ -87,8 +87,8 @@ func (c Chain) fromEveryState(t *testing.T) {
 				s.plant(t, grows)
 			}
 		}
-		// In short: the first state, those before and after the migrations that change rows and tables, and the last.
-		if testing.Short() && !slices.Contains([]int64{1, 3, 14, 18, 26, 32, 40, 46, 67}, n) {
+		// In short: the first state, the last, and those before migrations that change rows and tables.
+		if testing.Short() && !slices.Contains([]int64{1, 14, 26, 46, 67}, n) {
 			continue
 		}
 		if is := c.opened(t, grows, n); is != want {
@@ -173,11 +173,10 @@ func (c Chain) laterMigration(t *testing.T) {
 	}
 	var schemas []string
 	for name, prepare := range map[string]func(Bare){
-		"a new one":                    func(Bare) {},
-		"one of this version":          func(b Bare) { c.migrate(t, b, c.Files) },
-		"one from before, with rows":   func(b Bare) { c.UpTo(t, b, 40); c.plantUntil(t, b, 2) },
-		"one from before, up to date":  func(b Bare) { c.UpTo(t, b, one) },
-		"one that came up from before": func(b Bare) { c.UpTo(t, b, 20); c.migrate(t, b, c.Files) },
+		"a new one":                   func(Bare) {},
+		"one of this version":         func(b Bare) { c.migrate(t, b, c.Files) },
+		"one from before, with rows":  func(b Bare) { c.UpTo(t, b, 40); c.plantUntil(t, b, 2) },
+		"one from before, up to date": func(b Bare) { c.UpTo(t, b, one) },
 	} {
 		b := c.Empty(t)
 		prepare(b)

@@ -1,26 +1,21 @@
 -- All tables of Weir 1.0: this file alone makes a new database. A later change is a file of its own, with the next number. Databases that are older than 1.0
--- come here by the migrations in before1.0. See docs/decisions/one-schema.md.
+-- come here by the migrations in before1.0. See docs/decisions/one-schema.md. All of it is sent as one statement.
 --
 -- Times are Unix microseconds, amounts nano-rubles (1e-9 ruble), where nothing else is said. Keys hold the wallet or the account, so that tables can be split by it.
 -- Texts are sorted by their bytes, as in Go and in SQLite. Pages of rows that change often have space for the next version (fillfactor).
 
 -- +goose Up
+-- +goose StatementBegin
 
 -- Refuses a change; the trigger has the words.
--- +goose StatementBegin
 CREATE FUNCTION kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', TG_ARGV[0]; END $$;
--- +goose StatementEnd
 -- Refuses to delete a call before its time.
--- +goose StatementBegin
 CREATE FUNCTION kept_young() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF OLD.at >= (SELECT before FROM ledger_horizon) THEN RAISE EXCEPTION '%', TG_ARGV[0]; END IF; RETURN OLD; END $$;
--- +goose StatementEnd
 -- Lets one change of a call pass: its packed record becomes details.
--- +goose StatementBegin
 CREATE FUNCTION kept_but_packed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
     IF OLD.details IS NOT NULL OR NEW.details IS NULL OR NEW.record <> '' OR (OLD.wallet, OLD.id, OLD.at, OLD.user_id, OLD.key_id, OLD.api, OLD.model, OLD.provider, OLD.status, OLD.error, OLD.cancelled, OLD.settled, OLD.cost) IS DISTINCT FROM (NEW.wallet, NEW.id, NEW.at, NEW.user_id, NEW.key_id, NEW.api, NEW.model, NEW.provider, NEW.status, NEW.error, NEW.cancelled, NEW.settled, NEW.cost) THEN RAISE EXCEPTION '%', TG_ARGV[0]; END IF;
     RETURN NEW;
 END $$;
--- +goose StatementEnd
 
 -- == The ledger: nodes with their journals, wallets, postings, what is borrowed and held
 
@@ -1756,3 +1751,4 @@ CREATE TABLE schema_versions (
     number BIGINT           PRIMARY KEY,
     weir   TEXT COLLATE "C" NOT NULL
 );
+-- +goose StatementEnd

@@ -1,9 +1,10 @@
 -- All tables of Weir 1.0: this file alone makes a new database. A later change is a file of its own, with the next number. Databases that are older than 1.0
--- come here by the migrations in before1.0. See docs/decisions/one-schema.md.
+-- come here by the migrations in before1.0. See docs/decisions/one-schema.md. All of it is sent as one statement.
 --
 -- Times are Unix microseconds, amounts nano-rubles (1e-9 ruble), where nothing else is said. Keys hold the wallet or the account, so that tables can be split by it.
 
 -- +goose Up
+-- +goose StatementBegin
 
 -- == The ledger: nodes with their journals, wallets, postings, what is borrowed and held
 
@@ -46,12 +47,8 @@ CREATE TABLE transactions (
     reason TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 -- Postings are never changed.
--- +goose StatementBegin
 CREATE TRIGGER transactions_fixed BEFORE UPDATE ON transactions BEGIN SELECT RAISE(ABORT, 'transactions are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER transactions_kept BEFORE DELETE ON transactions BEGIN SELECT RAISE(ABORT, 'transactions are never deleted'); END;
--- +goose StatementEnd
 
 -- The entries of one transaction sum to zero; line numbers them. The time is the transaction's.
 CREATE TABLE entries (
@@ -65,12 +62,8 @@ CREATE TABLE entries (
 -- Entries other than those of calls, by account and by transaction, for statements and for the refunds of a charge.
 CREATE INDEX entries_by_account ON entries (account, transaction_id) WHERE substr(ref, 1, 7) <> 'settle:';
 CREATE INDEX entries_by_transaction ON entries (transaction_id) WHERE substr(ref, 1, 7) <> 'settle:';
--- +goose StatementBegin
 CREATE TRIGGER entries_fixed BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER entries_kept BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END;
--- +goose StatementEnd
 
 -- Money that a node borrowed from a wallet (key_id '') or from a key's limit. The rest is granted - consumed.
 CREATE TABLE leases (
@@ -133,12 +126,8 @@ CREATE TABLE ledger_chain (
     digest BLOB    NOT NULL, -- of these calls, independent of their order
     hash   TEXT    NOT NULL
 ) STRICT;
--- +goose StatementBegin
 CREATE TRIGGER ledger_chain_fixed BEFORE UPDATE ON ledger_chain BEGIN SELECT RAISE(ABORT, 'links of the ledger are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER ledger_chain_kept BEFORE DELETE ON ledger_chain BEGIN SELECT RAISE(ABORT, 'links of the ledger are never deleted'); END;
--- +goose StatementEnd
 
 -- One row, which is locked by the transaction that adds a link until it ends.
 CREATE TABLE ledger_head (
@@ -161,12 +150,8 @@ CREATE TABLE ledger_sweeps (
     funds   BLOB    NOT NULL DEFAULT x'',
     tags    BLOB    NOT NULL DEFAULT x''
 ) STRICT;
--- +goose StatementBegin
 CREATE TRIGGER ledger_sweeps_fixed BEFORE UPDATE ON ledger_sweeps BEGIN SELECT RAISE(ABORT, 'what remains of calls is never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER ledger_sweeps_kept BEFORE DELETE ON ledger_sweeps BEGIN SELECT RAISE(ABORT, 'what remains of calls is never deleted'); END;
--- +goose StatementEnd
 
 -- One row, which is locked by the transaction that drops calls. Before that time calls may be dropped.
 CREATE TABLE ledger_horizon (
@@ -219,13 +204,9 @@ CREATE INDEX generations_by_second ON generations (substr(id, 5, 10));
 CREATE INDEX generations_packed ON generations (wallet, id) WHERE details IS NULL;
 -- Calls of all accounts that failed.
 CREATE INDEX generations_failed ON generations (substr(id, 5, 10)) WHERE error <> '' AND cancelled = 0;
--- +goose StatementBegin
 CREATE TRIGGER generations_kept BEFORE DELETE ON generations WHEN OLD.at >= (SELECT before FROM ledger_horizon) BEGIN SELECT RAISE(ABORT, 'generations are never deleted before their time'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER generations_fixed BEFORE UPDATE ON generations WHEN OLD.details IS NOT NULL OR NEW.details IS NULL OR NEW.record <> x'' OR (OLD.wallet, OLD.id, OLD.at, OLD.user_id, OLD.key_id, OLD.api, OLD.model, OLD.provider, OLD.status, OLD.error, OLD.cancelled, OLD.settled, OLD.cost) IS NOT (NEW.wallet, NEW.id, NEW.at, NEW.user_id, NEW.key_id, NEW.api, NEW.model, NEW.provider, NEW.status, NEW.error, NEW.cancelled, NEW.settled, NEW.cost)
 BEGIN SELECT RAISE(ABORT, 'generations are never changed'); END;
--- +goose StatementEnd
 
 -- Texts that the records of calls refer to, instead of having them themselves. Never changed: records cannot be read without them.
 CREATE TABLE record_words (
@@ -233,12 +214,8 @@ CREATE TABLE record_words (
     words BLOB    NOT NULL,
     at    INTEGER NOT NULL
 ) STRICT;
--- +goose StatementBegin
 CREATE TRIGGER record_words_fixed BEFORE UPDATE ON record_words BEGIN SELECT RAISE(ABORT, 'words of records are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER record_words_kept BEFORE DELETE ON record_words BEGIN SELECT RAISE(ABORT, 'words of records are never deleted'); END;
--- +goose StatementEnd
 
 -- Roll-ups, so that pages need not read single calls. calls counts all calls, requests the charged ones. result is "ok", "canceled" or the error.
 CREATE TABLE usage_daily (
@@ -887,19 +864,15 @@ CREATE INDEX audit_by_target ON audit (target, seq);
 CREATE INDEX audit_by_actor ON audit (actor, seq);
 CREATE INDEX audit_by_action ON audit (action, seq);
 CREATE INDEX audit_by_time ON audit (at, seq);
--- +goose StatementBegin
 CREATE TRIGGER audit_keep_all BEFORE DELETE ON audit
 BEGIN
     SELECT RAISE(ABORT, 'audit rows are never removed');
 END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER audit_keep_rows BEFORE UPDATE ON audit WHEN NOT (OLD.erased = 0 AND NEW.erased > OLD.seq AND NEW.salt = '' AND NEW.from_addr = '' AND NEW.before IN ('', OLD.before) AND NEW.after IN ('', OLD.after)
     AND NEW.seq = OLD.seq AND NEW.at = OLD.at AND NEW.actor = OLD.actor AND NEW.action = OLD.action AND NEW.target = OLD.target AND NEW.prev = OLD.prev AND NEW.hash = OLD.hash)
 BEGIN
     SELECT RAISE(ABORT, 'audit rows are never changed');
 END;
--- +goose StatementEnd
 
 -- == The catalog, and what providers bill
 
@@ -943,12 +916,8 @@ CREATE TABLE catalog_changes (
     after     TEXT -- NULL: the row was removed
 ) STRICT;
 CREATE INDEX catalog_changes_by_kind ON catalog_changes (kind, version);
--- +goose StatementBegin
 CREATE TRIGGER catalog_changes_fixed BEFORE UPDATE ON catalog_changes BEGIN SELECT RAISE(ABORT, 'catalog changes are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER catalog_changes_kept BEFORE DELETE ON catalog_changes BEGIN SELECT RAISE(ABORT, 'catalog changes are never deleted'); END;
--- +goose StatementEnd
 
 -- Changes of prices that take effect together: the draft that is edited, and what was scheduled and published.
 CREATE TABLE catalog_drafts (
@@ -1251,12 +1220,8 @@ CREATE TABLE invoice_acts (
     UNIQUE (account, month)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invoice_acts_month ON invoice_acts (month, id);
--- +goose StatementBegin
 CREATE TRIGGER invoice_acts_fixed BEFORE UPDATE ON invoice_acts BEGIN SELECT RAISE(ABORT, 'acts are never changed'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER invoice_acts_kept BEFORE DELETE ON invoice_acts BEGIN SELECT RAISE(ABORT, 'acts are never deleted'); END;
--- +goose StatementEnd
 
 -- Statements of banks that were imported, and their documents, save those that the seller paid.
 CREATE TABLE bank_statements (
@@ -1335,16 +1300,12 @@ CREATE INDEX video_jobs_by_user ON video_jobs (user_id, created_at DESC, id DESC
 CREATE INDEX video_jobs_old ON video_jobs (completed_at) WHERE completed_at IS NOT NULL AND due_at IS NULL;
 -- How operators find jobs that have not ended: the oldest first.
 CREATE INDEX video_jobs_open ON video_jobs (created_at, id) WHERE ended = '';
--- +goose StatementBegin
 CREATE TRIGGER video_jobs_states BEFORE UPDATE OF state ON video_jobs
 WHEN OLD.state <> NEW.state AND NOT (OLD.state = 'pending' AND NEW.state IN ('in_progress', 'failed', 'cancelled', 'expired')
     OR OLD.state = 'in_progress' AND NEW.state IN ('completed', 'failed', 'cancelled', 'expired') OR OLD.state = 'completed' AND NEW.state = 'expired')
 BEGIN SELECT RAISE(ABORT, 'a video job never goes from this state to that'); END;
--- +goose StatementEnd
--- +goose StatementBegin
 CREATE TRIGGER video_jobs_ended BEFORE UPDATE OF ended, cost ON video_jobs WHEN OLD.ended <> '' AND (NEW.ended <> OLD.ended OR NEW.cost <> OLD.cost)
 BEGIN SELECT RAISE(ABORT, 'a video job never ends twice'); END;
--- +goose StatementEnd
 
 -- A user's places for active jobs. The primary key prevents two jobs in one place.
 CREATE TABLE video_slots (
@@ -1419,13 +1380,11 @@ CREATE INDEX batches_by_user ON batches (user_id, created_at DESC, id DESC);
 CREATE INDEX batches_by_input ON batches (input);
 CREATE INDEX batches_ended ON batches (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX batches_open ON batches (created_at, id) WHERE state IN ('validating', 'in_progress', 'finalizing', 'cancelling');
--- +goose StatementBegin
 CREATE TRIGGER batches_states BEFORE UPDATE OF state ON batches
 WHEN OLD.state <> NEW.state AND NOT (OLD.state = 'validating' AND NEW.state IN ('in_progress', 'failed', 'cancelling')
     OR OLD.state = 'in_progress' AND NEW.state IN ('finalizing', 'cancelling') OR OLD.state = 'finalizing' AND NEW.state IN ('completed', 'expired')
     OR OLD.state = 'cancelling' AND NEW.state = 'cancelled')
 BEGIN SELECT RAISE(ABORT, 'a batch never goes from this state to that'); END;
--- +goose StatementEnd
 
 -- Lines of batches that were begun.
 CREATE TABLE batch_items (
@@ -1789,3 +1748,4 @@ CREATE TABLE schema_versions (
     number INTEGER PRIMARY KEY,
     weir   TEXT    NOT NULL
 ) STRICT;
+-- +goose StatementEnd
