@@ -29,7 +29,7 @@ test('it says whether all is well, in the figures of the API', async () => {
 
 test('its figures are of the time that is chosen, and say for how long the node has counted', async () => {
   const page = await open(b, weir, { path: '/admin', signedIn: true });
-  const choice = page.getByRole('group', { name: 'Figures of' });
+  const choice = page.getByRole('radiogroup', { name: 'Figures of' });
   await choice.getByRole('radio', { name: '24 hours' }).click();
   await page.waitForURL(/over=24h/);
   await page.getByText('The node has counted for').waitFor();

@@ -6,7 +6,7 @@ import { address, get, post, type Reply } from '../../api/client'
 import { listAudit } from '../../api/operations'
 import { renew } from '../../api/query'
 import { dateTime, integer } from '../../format'
-import { useT } from '../../i18n'
+import { useLanguage, useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Copy } from '../../ui/copy'
 import { Empty, ErrorBox, Notice } from '../../ui/feedback'
@@ -19,6 +19,7 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
 import { acts, families } from './audit-acts'
+import { inRussian } from './audit-said'
 
 type Row = Reply<'/api/admin/audit'>['data'][number]
 type Chain = Reply<'/api/admin/audit'>['chain']
@@ -361,20 +362,22 @@ function Target({ r, choose }: { r: Row; choose: (c: Partial<Chosen>) => void })
 /** What it was and what it is: the old struck out for the eye, and in words for who hears the page. */
 function Change({ r }: { r: Row }) {
   const t = useT('adminaudit')
+  const russian = useLanguage() === 'ru'
   if (r.erased && r.before === '' && r.after === '') return <span className="text-ink3">{t('erased')}</span>
+  const say = (text: string) => (russian ? inRussian(r.action, text) : text)
   return (
     <span translate="no" className="block max-w-[44ch] text-small break-words">
       {r.before !== '' && (
         <del className="text-ink3">
           <span className="sr-only">{t('was')} </span>
-          {r.before}
+          {say(r.before)}
         </del>
       )}
       {r.before !== '' && r.after !== '' && <span aria-hidden="true"> → </span>}
       {r.after !== '' && (
         <ins className="text-ink no-underline">
           {r.before !== '' && <span className="sr-only">{t('is')} </span>}
-          {r.after}
+          {say(r.after)}
         </ins>
       )}
     </span>
