@@ -181,8 +181,9 @@ function Times({
     )
   if (!h || h.total_calls === 0) return null
   const e = h.earned
-  const whole =
-    e !== null && e.unknown_cost_calls > 0 ? { note: t('unknownCost', { n: e.unknown_cost_calls }) } : {}
+  // Of calls whose provider's cost is not known nothing can be said: that is no 0.
+  const unknown = e !== null && e.unknown_cost_calls > 0
+  const some = (v: string) => (unknown && v === '0' ? '—' : <Money value={v} exact />)
   return (
     <>
       <div className="pb-4">
@@ -197,8 +198,12 @@ function Times({
             { label: t('charged'), value: <Money value={h.total_cost} exact /> },
             ...(e
               ? [
-                  { label: t('sumUpstream'), value: <Money value={e.upstream_cost} exact />, ...whole },
-                  { label: t('sumMargin'), value: <Money value={e.margin} exact /> },
+                  {
+                    label: t('sumUpstream'),
+                    value: some(e.upstream_cost),
+                    ...(unknown ? { note: t('unknownCost', { n: e.unknown_cost_calls }) } : {}),
+                  },
+                  { label: t('sumMargin'), value: some(e.margin) },
                 ]
               : []),
           ]}
@@ -232,7 +237,7 @@ function FindCall() {
   return (
     <form
       role="search"
-      className="min-w-0 basis-80 max-md:basis-full"
+      className="min-w-0 basis-60 max-md:basis-full"
       onSubmit={(e) => {
         e.preventDefault()
         open(text)
