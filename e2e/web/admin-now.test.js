@@ -41,6 +41,7 @@ test('its figures are of the time that is chosen, and say for how long the node 
   await choice.getByRole('radio', { name: '24 hours', checked: true }).waitFor();
   await choice.getByRole('radio', { name: '24 hours' }).focus();
   await page.keyboard.press('ArrowLeft');
+  await choice.locator(':focus', { hasText: '1 hour' }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(/over=1h/);
   await accessible(page);
