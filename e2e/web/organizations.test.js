@@ -174,6 +174,55 @@ test('an organization is made, somebody comes by a link, may less than its owner
   await other.done();
 });
 
+test('an owner connects a directory, sees what it has brought and what its groups give, makes another token, and disconnects it', async () => {
+  const page = await open(b, weir, { signedIn: true, path: `/org/members?account=${org.id}` });
+  const main = page.getByRole('main');
+  await main.getByText('No directory is connected').waitFor();
+  await accessible(page);
+  await main.getByRole('button', { name: 'Connect' }).click();
+  const make = async () => {
+    const window = page.getByRole('dialog');
+    await window.getByRole('button', { name: 'Make the token' }).click();
+    const token = await window.getByLabel('Token of the directory').inputValue();
+    assert.match(token, /^sk-weir-scim-v1-/);
+    await accessible(page);
+    await window.getByRole('button', { name: 'Done' }).click();
+    await window.waitFor({ state: 'detached' });
+    return token;
+  };
+  const first = await make();
+  await main.getByText(`${weir.url}/scim/v2`).waitFor();
+  await main.getByText('It has sent no request yet.').waitFor();
+  const scim = (token, path, data) => page.request.post(`${weir.url}/scim/v2${path}`, { headers: { authorization: `Bearer ${token}` }, data });
+  const added = await scim(first, '/Groups', { schemas: ['urn:ietf:params:scim:schemas:core:2.0:Group'], displayName: 'Research', members: [] });
+  assert.equal(added.status(), 201, await added.text());
+  await page.reload();
+  await main.getByText(/→ member, Research, 0 people/).waitFor();
+  await main.getByText(/0 people in it, 0 are members, 1 group\. Last request/).waitFor();
+  await accessible(page);
+  await main.getByRole('button', { name: 'New token' }).click();
+  await page.getByRole('dialog').getByText('The former token stops working at once').waitFor();
+  const second = await make();
+  assert.notEqual(second, first);
+  assert.equal((await scim(first, '/Groups', {})).status(), 401);
+  for (const look of looks) {
+    const small = await open(b, weir, { ...look, size: 'small', signedIn: true, path: `/org/members?account=${org.id}` });
+    await small.getByText(`${weir.url}/scim/v2`).waitFor();
+    await fitsWidth(small);
+    await accessible(small);
+    if (look.language === 'ru') assert.deepEqual(await englishWords(small, /^(Weir|EN)$/), []);
+    await small.done();
+  }
+  await main.getByRole('button', { name: 'Disconnect' }).click();
+  const sure = page.getByRole('alertdialog');
+  await sure.getByText(/0 members from it stay.*1 group is forgotten/).waitFor();
+  await accessible(page);
+  await sure.getByRole('button', { name: 'Disconnect' }).click();
+  await main.getByText('No directory is connected').waitFor();
+  assert.equal((await scim(second, '/Groups', {})).status(), 401);
+  await page.done();
+});
+
 test('members and the switcher in both languages, on a small screen and by keyboard', async () => {
   for (const look of looks) {
     const page = await open(b, weir, { ...look, size: 'small', signedIn: true, path: `/org/members?account=${org.id}` });

@@ -2,6 +2,8 @@ package accountapi
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/operation"
@@ -16,6 +18,16 @@ type OrganizationDirectory struct {
 	UsedAt    *time.Time `json:"used_at"` // to the minute; null: never
 	Users     int        `json:"users"`   // in the directory, those included who are not members any more
 	Groups    int        `json:"groups"`  // in the directory
+	Members   int        `json:"members"` // of its people, who have a membership now
+	Given     []Given    `json:"given"`   // what each of its groups gives, by name
+}
+
+// Given is what a group of a directory gives its people.
+type Given struct {
+	Group  string  `json:"group"`
+	Role   string  `json:"role" enum:"owner,manager,member,billing"`
+	Team   *string `json:"team"`   // its id; null: none
+	People int     `json:"people"` // in the group
 }
 
 func (o orgs) directory() []operation.Operation {
@@ -25,7 +37,21 @@ func (o orgs) directory() []operation.Operation {
 			return out, err
 		}
 		one, err := o.Organizations.Connection(ctx, ms)
-		out.Data = OrganizationDirectory{URL: c.Base() + scim.Root, CreatedAt: one.CreatedAt, UsedAt: Moment(one.UsedAt), Users: one.Users, Groups: one.Groups}
+		if err != nil {
+			return out, err
+		}
+		out.Data = OrganizationDirectory{URL: c.Base() + scim.Root, CreatedAt: one.CreatedAt, UsedAt: Moment(one.UsedAt), Users: one.Users, Groups: one.Groups, Given: []Given{}}
+		dir, err := o.Organizations.Directory(ctx, ms.ID)
+		for i := range dir.Users {
+			if dir.Users[i].Active {
+				out.Data.Members++
+			}
+		}
+		for i := range dir.Groups {
+			g := &dir.Groups[i]
+			out.Data.Given = append(out.Data.Given, Given{Group: g.Name, Role: string(o.Organizations.RoleOf(g)), Team: OrNull(g.Team), People: len(g.Members)})
+		}
+		slices.SortFunc(out.Data.Given, func(a, b Given) int { return strings.Compare(a.Group, b.Group) })
 		return out, err
 	}
 	return []operation.Operation{

@@ -287,3 +287,52 @@ func TestDirectoryRefusals(t *testing.T) {
 		wantError(t, n.do(method, "/api/organizations/"+org+"/directory", "", other...), 403, fault.PermissionDenied)
 	}
 }
+
+// TestDirectoryShown has what an owner sees of a directory: who it has brought, what its groups give, and when it was there last. Another token ends the
+// former one.
+func TestDirectoryShown(t *testing.T) {
+	t.Parallel()
+	n := startAll(t, relayFunc(hello), nil, nil, emptyReports)
+	owner, org, token := n.connected(t)
+	n.orgs.Grants([]organization.Grant{{ID: org, Domains: []string{"corp.example"}, Groups: []organization.Rule{{Group: "leads", Role: apikey.OrgManager, Team: "Research"}, {Group: "cashiers", Role: apikey.OrgBilling}}}}, nil)
+	path := "/api/organizations/" + org + "/directory"
+	before := n.do("GET", path, "", owner...).json(t)
+	if at(before, "data", "used_at") != nil || at(before, "data", "members") != 0.0 || len(at(before, "data", "given").([]any)) != 0 || at(before, "data", "token") != nil {
+		t.Errorf("a new one: %v", before)
+	}
+	scim := func(path, body string) string {
+		t.Helper()
+		r := n.do("POST", "/scim/v2"+path, body, "Authorization", "Bearer "+token, "Content-Type", "application/scim+json")
+		id, _ := r.json(t)["id"].(string)
+		if r.StatusCode != 201 {
+			t.Fatalf("%d %s", r.StatusCode, r.body)
+		}
+		return id
+	}
+	people := map[string]string{}
+	for name, active := range map[string]string{"vera": "true", "oleg": "true", "nina": "false"} {
+		people[name] = scim("/Users", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:User"],"userName":"`+name+`@corp.example","emails":[{"value":"`+name+`@corp.example","primary":true}],"active":`+active+`}`)
+	}
+	for name, member := range map[string]string{"leads": "vera", "cashiers": "oleg", "Search": "oleg"} {
+		scim("/Groups", `{"schemas":["urn:ietf:params:scim:schemas:core:2.0:Group"],"displayName":"`+name+`","members":[{"value":"`+people[member]+`"}]}`)
+	}
+	teams := map[string]any{}
+	list, _ := at(n.do("GET", "/api/organizations/"+org+"/teams", "", owner...).json(t), "data").([]any)
+	for _, one := range list {
+		teams[at(one, "name").(string)] = at(one, "id")
+	}
+	shown, _ := n.do("GET", path, "", owner...).json(t)["data"].(map[string]any)
+	want := []any{
+		map[string]any{"group": "Search", "role": "member", "team": teams["Search"], "people": 1.0}, map[string]any{"group": "cashiers", "role": "billing", "team": nil, "people": 1.0},
+		map[string]any{"group": "leads", "role": "manager", "team": teams["Research"], "people": 1.0},
+	}
+	if !reflect.DeepEqual(shown["given"], want) || shown["users"] != 3.0 || shown["members"] != 2.0 || shown["groups"] != 3.0 || shown["used_at"] == nil || teams["Search"] == nil || teams["Research"] == nil {
+		t.Errorf("%v, want %v", shown, want)
+	}
+	if r := n.do("POST", path, "", owner...); r.StatusCode != 201 || at(r.json(t), "data", "members") != 2.0 || at(r.json(t), "data", "token") == token {
+		t.Errorf("another token: %d %s", r.StatusCode, r.body)
+	}
+	if r := n.do("GET", "/scim/v2/Users", "", "Authorization", "Bearer "+token); r.StatusCode != 401 {
+		t.Errorf("the former token: %d %s", r.StatusCode, r.body)
+	}
+}

@@ -169,6 +169,14 @@ func (m *Manager) grant(org string) *Grant {
 	return &Grant{ID: org}
 }
 
+// RoleOf is what a group of a directory gives its people, unless the directory says another role of one of them.
+func (m *Manager) RoleOf(g *Group) apikey.OrgRole {
+	if r := m.grant(g.Org).rule(g.Name); r != nil && r.Role != "" {
+		return r.Role
+	}
+	return apikey.OrgMember
+}
+
 func (ms *Membership) connects(op string) error {
 	if ms.Role != apikey.OrgOwner {
 		return denied(op, "Only an owner may connect a directory.")

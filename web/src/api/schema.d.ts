@@ -10989,6 +10989,16 @@ export interface components {
             user: components["schemas"]["UserRow"];
             key: components["schemas"]["KeyFound"];
         };
+        /** @description What a group of a directory gives its people. */
+        Given: {
+            group: string;
+            /** @enum {string} */
+            role: "owner" | "manager" | "member" | "billing";
+            /** @description Its id; null: none */
+            team: string | null;
+            /** @description In the group */
+            people: number;
+        };
         /** @description Says under which conditions something is removed. */
         Gone: {
             deleted: number;
@@ -13010,6 +13020,10 @@ export interface components {
             users: number;
             /** @description In the directory */
             groups: number;
+            /** @description Of its people, who have a membership now */
+            members: number;
+            /** @description What each of its groups gives, by name */
+            given: components["schemas"]["Given"][];
         };
         /** @description A new organization. */
         OrganizationInput: {

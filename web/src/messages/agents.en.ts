@@ -38,7 +38,7 @@ const messages = {
   emptyText: 'One call with a key makes one, with an amount that it cannot pass:',
   refused: 'Your role does not show this page',
   refusedText:
-    'The agents of an organization are for its owners, and for managers who see everybody. An agent itself asks with its key: GET /v1/keys/child.',
+    'The agents of an organization are for those who have keys in it. An agent itself asks with its key: GET /v1/keys/child.',
   missing: 'There is no such agent',
   missingText: 'The address may be mistyped, or the agent is of another account.',
   toList: 'All agents',

@@ -17,6 +17,7 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { Money, When } from '../../ui/values'
+import { Directory } from './directory'
 import { Form, Sure, TeamField, type Invitation, type Member, type Organization, type Team } from './parts'
 import { Services } from './services'
 
@@ -236,6 +237,7 @@ function Members({ id }: { id: string }) {
           </Panel>
           {o.invitations && <Invitations list={o.invitations} teamName={teamName} onOpen={setOpen} />}
           {o.services && <Services o={o} list={o.services} teamName={teamName} />}
+          {owns && <Directory id={id} teamName={teamName} />}
           {owns && (
             <Panel title={t('closing')}>
               <p className="pb-3 text-small text-ink2">{t('closingText')}</p>
