@@ -19,7 +19,10 @@ test('the statement shows the figures of the API, all digits, and the address ke
   assert.equal(vat.percent, '22');
   assert.equal(vat.gross, calls.debit);
   for (const text of ['VAT22%', 'Gross']) assert.ok(shown.replace(/\s/g, '').includes(text), `${text} is not in ${shown}`);
-  for (const amount of [vat.net, vat.vat, vat.gross, data.closing, data.available, calls.debit, calls.balance]) assert.ok(shown.includes(`${amount}₽`), `${amount} is not in ${shown}`);
+  for (const amount of [vat.net, vat.vat, vat.gross, calls.debit, calls.balance]) assert.ok(shown.includes(`${amount}₽`), `${amount} is not in ${shown}`);
+  // What heads the page has two decimals, and every digit on hover.
+  const head = await page.locator('dl').first().locator('[title]').evaluateAll((all) => all.map((e) => [e.title, e.textContent].map((s) => s.replace(/[\u202f\u00a0₽]/g, ''))));
+  for (const amount of [data.closing, data.available]) assert.ok(head.some(([exact, shown]) => exact === amount && /^(<?-?\d+\.\d\d|0)$/.test(shown)), `${amount} is not in ${JSON.stringify(head)}`);
   await page.getByRole('button', { name: /Last 7 days/ }).click();
   await page.waitForURL(/days=7/);
   await page.goto(`${weir.url}/money?from=2020-01-01&to=2020-01-02`);

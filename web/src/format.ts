@@ -136,6 +136,22 @@ export function money(
   )
 }
 
+/**
+ * An amount that heads a page: two decimals, as people say it. What is less than a kopeck says so, and is never zero. The exact amount belongs
+ * in a title beside it.
+ */
+export function headline(value: string | number | null | undefined, o: { sign?: boolean } = {}): string {
+  const d = decimal(value)
+  if (!d) return NONE
+  const kopeck: Decimal = { digits: d.digits < 0n ? -1n : 1n, scale: 2 }
+  const small = d.digits !== 0n && (d.digits < 0n ? compare(d, kopeck) > 0 : compare(d, kopeck) < 0)
+  return (
+    (small ? (d.digits < 0n ? '>' : '<') + NARROW : '') +
+    local(d.digits === 0n ? ZERO : small ? kopeck : round(d, 2)) +
+    (o.sign === false ? '' : NARROW + RUBLE)
+  )
+}
+
 /** An amount that was a float for drawing, for axes: six significant digits of it, without the sign. */
 export function drawnMoney(n: number): string {
   return money(String(Number(n.toPrecision(6))), { sign: false })

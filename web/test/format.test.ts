@@ -36,6 +36,21 @@ describe('money', () => {
     ])
     expect(f.plain(f.decimal('1234.869349160')!)).toBe('1234.86934916')
   })
+  test.each([
+    ['12480.354999999', '12_480.35_₽', '12_480,35_₽'],
+    ['0.869349161', '0.87_₽', '0,87_₽'],
+    ['4887.5', '4_887.50_₽', '4_887,50_₽'],
+    ['0.01', '0.01_₽', '0,01_₽'],
+    ['0.009999999', '<_0.01_₽', '<_0,01_₽'],
+    ['0.000000001', '<_0.01_₽', '<_0,01_₽'],
+    ['-0.000000001', '>_\u22120.01_₽', '>_\u22120,01_₽'],
+    ['-0.01', '\u22120.01_₽', '\u22120,01_₽'],
+    ['-412.085', '\u2212412.09_₽', '\u2212412,09_₽'],
+    ['0', '0_₽', '0_₽'],
+    ['-0.00', '0_₽', '0_₽'],
+  ])('%s above a page', (value, en, ru) => expect(both(() => f.headline(value))).toEqual([en, ru]))
+  test('unknown above a page, and without its unit', () =>
+    expect([f.headline(null), f.headline('1.234', { sign: false })]).toEqual(['—', '1.23']))
   test('null is unknown, not nought', () => expect(f.money(null)).toBe('—'))
   test('an estimate says so', () =>
     expect(both(() => f.money('1.03', { about: true }))).toEqual(['≈_1.03_₽', '≈_1,03_₽']))

@@ -3,10 +3,11 @@ import { useEffect, useState } from 'react'
 import * as format from '../format'
 import { useLanguage, useT } from '../i18n'
 
-/** An amount. `exact`: every digit, for details. `about`: not settled yet. */
+/** An amount. `exact`: every digit, for details. `headline`: two decimals, for what heads a page. `about`: not settled yet. */
 export function Money({
   value,
   exact,
+  headline,
   sign,
   about,
   plus,
@@ -14,6 +15,7 @@ export function Money({
 }: {
   value: string | number | null | undefined
   exact?: boolean
+  headline?: boolean
   sign?: boolean
   about?: boolean
   plus?: boolean
@@ -31,7 +33,7 @@ export function Money({
       className={`whitespace-nowrap tabular-nums ${className ?? ''}`}
       title={value === null || value === undefined ? undefined : format.money(value, { exact: true })}
     >
-      {format.money(value, o)}
+      {headline ? format.headline(value, o) : format.money(value, o)}
     </span>
   )
 }

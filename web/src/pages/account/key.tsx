@@ -81,7 +81,7 @@ export default function KeyPage() {
                 ...(k.previous ? { note: t('oldWorks', { time: dateTime(k.previous.until) }) } : {}),
               },
               { label: t('spent'), value: <Spending k={k} /> },
-              { label: t('spentTotal'), value: <Money value={k.spent_total} exact /> },
+              { label: t('spentTotal'), value: <Money value={k.spent_total} headline /> },
               { label: t('used'), value: k.last_used_at ? <When at={k.last_used_at} /> : t('never') },
               {
                 label: t('expires'),

@@ -515,6 +515,8 @@ function Content({
       })}
     </tr>
   )
+  const figure = (v: Figure) =>
+    metric === 'cost' && v !== null ? <Money value={v} headline /> : write(metric, v, true)
   return (
     <div
       className={`flex flex-col gap-5 transition-opacity delay-200 ${stale ? 'opacity-60' : ''}`}
@@ -522,8 +524,8 @@ function Content({
     >
       <Strip
         items={[
-          { label: lines ? t('average') : t('total'), value: write(metric, u.total, true) },
-          { label: t('before'), value: write(metric, u.previous.total, true) },
+          { label: lines ? t('average') : t('total'), value: figure(u.total) },
+          { label: t('before'), value: figure(u.previous.total) },
           {
             label: t('change'),
             value:
@@ -534,7 +536,7 @@ function Content({
                   : `${moved > 0 ? '+' : '−'}${percent(Math.abs(moved), 1)}`,
           },
           ...(metric === 'calls' ? [] : [{ label: t('m_calls'), value: integer(sums.calls) }]),
-          ...(metric === 'cost' ? [] : [{ label: t('m_cost'), value: <Money value={sums.cost} exact /> }]),
+          ...(metric === 'cost' ? [] : [{ label: t('m_cost'), value: <Money value={sums.cost} headline /> }]),
         ]}
       />
       <Panel>

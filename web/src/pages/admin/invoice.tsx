@@ -65,10 +65,10 @@ export default function InvoicePage() {
       <div className="flex flex-col gap-4">
         <Strip
           items={[
-            { label: t('total'), value: <Money value={i.total} exact /> },
-            { label: t('received'), value: <Money value={i.received} exact /> },
-            { label: t('missing'), value: <Money value={i.missing} exact /> },
-            { label: t('credited'), value: <Money value={i.credited} exact /> },
+            { label: t('total'), value: <Money value={i.total} headline /> },
+            { label: t('received'), value: <Money value={i.received} headline /> },
+            { label: t('missing'), value: <Money value={i.missing} headline /> },
+            { label: t('credited'), value: <Money value={i.credited} headline /> },
             { label: t('until'), value: <When at={i.expires_at} full /> },
           ]}
         />

@@ -55,10 +55,10 @@ export default function Payment() {
         <Strip
           items={[
             { label: t('person'), value: <Who r={p} /> },
-            { label: t('asked_for'), value: <Money value={p.amount} exact /> },
-            { label: t('refunded'), value: <Money value={p.refunded} exact /> },
-            { label: t('left'), value: <Money value={p.left} exact /> },
-            { label: t('wallet'), value: <Money value={p.available} exact /> },
+            { label: t('asked_for'), value: <Money value={p.amount} headline /> },
+            { label: t('refunded'), value: <Money value={p.refunded} headline /> },
+            { label: t('left'), value: <Money value={p.left} headline /> },
+            { label: t('wallet'), value: <Money value={p.available} headline /> },
           ]}
         />
         <Panel title={t('history')} flush>

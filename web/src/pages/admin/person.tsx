@@ -119,14 +119,14 @@ function Shown({ p }: { p: Shape }) {
         <div className="-mb-px px-4">
           <Strip
             items={[
-              { label: t('availableNow'), value: <Money value={p.available} exact /> },
-              { label: t('balance'), value: <Money value={p.balance} exact /> },
+              { label: t('availableNow'), value: <Money value={p.available} headline /> },
+              { label: t('balance'), value: <Money value={p.balance} headline /> },
               {
                 label: t('held'),
-                value: <Money value={p.held} />,
+                value: <Money value={p.held} headline />,
                 ...(p.running ? { note: t('heldFor', { n: p.running }) } : {}),
               },
-              { label: t('spent'), value: <Money value={p.spent_month} /> },
+              { label: t('spent'), value: <Money value={p.spent_month} headline /> },
             ]}
           />
         </div>

@@ -156,6 +156,7 @@ function Sums({ report: r }: { report: Report }) {
     value: (
       <Money
         value={r.total[figure]}
+        headline
         {...(figure === 'margin' && negative(r.total.margin) ? { className: 'text-bad' } : {})}
       />
     ),

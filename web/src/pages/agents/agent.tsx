@@ -120,14 +120,14 @@ function Tree({
       <div className="flex flex-col gap-4">
         <Strip
           items={[
-            { label: t('amount'), value: <Money value={top.amount} /> },
+            { label: t('amount'), value: <Money value={top.amount} headline /> },
             {
               label: `− ${t('spent')}`,
-              value: <Money value={spentOf(top)} />,
+              value: <Money value={spentOf(top)} headline />,
               note: `${t('calls')}: ${calls}`,
             },
             { label: `− ${t('held')}`, value: <Money value={top.held} className="text-hold" /> },
-            { label: `= ${t('left')}`, value: <Money value={top.left} /> },
+            { label: `= ${t('left')}`, value: <Money value={top.left} headline /> },
             {
               label: t('deadline'),
               value: top.deadline ? dateTime(top.deadline) : <span className="font-normal">{t('none')}</span>,

@@ -394,7 +394,7 @@ function May({
         )}
       </h2>
       <p className="text-display break-words" data-spendable>
-        <Money value={bound.amount} />
+        <Money value={bound.amount} headline />
       </p>
       {one && !one.hard && <Notice title={t('softText')} />}
       <p className="py-2 text-small text-ink2">{t('bound', { n: bound.data.length })}</p>

@@ -208,19 +208,19 @@ export default function MoneyPage() {
           )}
           <Strip
             items={[
-              { label: t('opening'), value: <Money value={s.opening} exact /> },
-              { label: t('credited'), value: <Money value={s.credited} exact /> },
-              { label: t('debited'), value: <Money value={s.debited} exact /> },
-              { label: t('closing'), value: <Money value={s.closing} exact /> },
+              { label: t('opening'), value: <Money value={s.opening} headline /> },
+              { label: t('credited'), value: <Money value={s.credited} headline /> },
+              { label: t('debited'), value: <Money value={s.debited} headline /> },
+              { label: t('closing'), value: <Money value={s.closing} headline /> },
               {
                 label: t('held'),
                 value: (
                   <span className="text-hold">
-                    <Money value={s.held} exact />
+                    <Money value={s.held} headline />
                   </span>
                 ),
               },
-              { label: t('available'), value: <Money value={s.available} exact /> },
+              { label: t('available'), value: <Money value={s.available} headline /> },
             ]}
           />
           <p className={`text-small ${s.verified ? 'text-good' : 'text-bad'}`}>

@@ -8,6 +8,7 @@ import {
   day,
   decimal,
   money,
+  headline,
   month,
   percent,
   ZERO,
@@ -96,8 +97,8 @@ function Wallet({ v }: { v: Overview }) {
       className="flex min-w-0 flex-1 basis-[480px] flex-wrap items-center gap-x-3"
     >
       <p className="basis-full text-small text-ink3">{t('available')}</p>
-      <span className={`pt-0.5 ${money(v.available).length > 14 ? 'text-title' : 'text-display'}`}>
-        <Money value={v.available} />
+      <span className={`pt-0.5 ${headline(v.available).length > 14 ? 'text-title' : 'text-display'}`}>
+        <Money value={v.available} headline />
       </span>
       <div className="flex gap-3 max-md:order-last max-md:basis-full max-md:pt-3.5 max-md:*:flex-1 max-md:*:justify-center">
         {pays && (
@@ -112,9 +113,9 @@ function Wallet({ v }: { v: Overview }) {
           tall
           total={total}
           label={t('level', {
-            spent: money(v.spent_month),
-            held: money(v.held.amount),
-            available: money(v.available),
+            spent: headline(v.spent_month),
+            held: headline(v.held.amount),
+            available: headline(v.available),
           })}
           parts={[
             { key: 'spent', value: approximately(spent), className: 'bg-sx' },
@@ -126,12 +127,13 @@ function Wallet({ v }: { v: Overview }) {
       <p className="flex basis-full flex-wrap gap-x-6 gap-y-1 pt-2.5 text-small text-ink2">
         <span className="inline-flex items-center gap-1.5">
           {dot('bg-sx')}
-          {t('spentMonth', { month: month(v.as_of) })} <Money value={v.spent_month} className="text-ink" />
+          {t('spentMonth', { month: month(v.as_of) })}{' '}
+          <Money value={v.spent_month} headline className="text-ink" />
         </span>
         <span className="inline-flex items-center gap-1.5">
           {dot('bg-hold')}
           {v.held.count === null ? t('onHold') : t('onHoldN', { n: v.held.count })}{' '}
-          <Money value={v.held.amount} className="text-ink" />
+          <Money value={v.held.amount} headline className="text-ink" />
         </span>
         {v.runway_days !== null && (
           <span className="inline-flex items-center gap-1.5">

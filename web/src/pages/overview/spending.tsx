@@ -4,6 +4,7 @@ import type { Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getUsage } from '../../api/operations'
 import {
+  headline,
   approximately,
   compare,
   day,
@@ -201,9 +202,9 @@ export function Spending({ v }: { v: Overview }) {
                 unfinished
                 summary={t('summary', {
                   day: s.t[most] ? day(s.t[most], { short: true }) : '',
-                  most: money(s.sums[most] ?? null),
+                  most: headline(s.sums[most] ?? null),
                   n: view.days,
-                  total: money(s.total),
+                  total: headline(s.total),
                 })}
                 times={s.t.map((x) => Date.parse(x))}
                 format={(n) => drawnMoney(n)}
@@ -222,7 +223,7 @@ export function Spending({ v }: { v: Overview }) {
         ) : (
           <div className={`transition-opacity delay-200 ${stale}`}>
             <p className="pb-3 text-title">
-              <Money value={s.total} />
+              <Money value={s.total} headline />
             </p>
             <ul className="m-0 flex list-none flex-col gap-3 p-0">
               {s.series.map((x) =>
