@@ -23,12 +23,13 @@ import { Checkbox, Input, Select } from '../../ui/field'
 import { Chip } from '../../ui/filters'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
-import { Mark, Tag, Ticks } from '../../ui/marks'
+import { Tag, Ticks } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { useTitle } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
+import { VendorMark } from '../../ui/vendor'
 import { together } from '../../trying'
 import { useCatalog, useHidden } from './data'
 import {
@@ -498,7 +499,7 @@ function ModelName({ model, refused }: { model: Model; refused: boolean }) {
   const t = useT('catalog')
   return (
     <span className="flex min-w-0 items-center gap-2.5">
-      <Mark name={model.name} />
+      <VendorMark vendor={model.vendor} />
       <span className="min-w-0">
         <span className="flex items-center gap-2">
           <Link
@@ -529,7 +530,7 @@ function PhoneRow({ model, unit, refused }: { model: Model; unit: PriceUnit; ref
   const own = model.in === null && model.out === null && model.each !== undefined
   return (
     <div className="flex items-center gap-3">
-      <Mark name={model.name} />
+      <VendorMark vendor={model.vendor} />
       <div className="min-w-0 flex-1">
         <Link
           to={`/models/${model.id}`}
@@ -588,6 +589,7 @@ function Tray({
   const place = together(ids.flatMap((id) => models.get(id) ?? []))
   return (
     <div
+      data-bar
       role="region"
       aria-label={t('tray')}
       className={

@@ -34,10 +34,11 @@ import { Icon } from '../../ui/icons'
 import { Link, LinkButton } from '../../ui/link'
 import { Button, IconButton } from '../../ui/button'
 import { Secret, Slug } from '../../ui/copy'
-import { Dot, Level, Mark, Tag, Ticks } from '../../ui/marks'
+import { Dot, Level, Tag, Ticks } from '../../ui/marks'
 import { Page, Panel, SectionHead, Strip, useTitle } from '../../ui/page'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
+import { VendorMark } from '../../ui/vendor'
 import { playgroundOf } from '../../trying'
 import { useCatalog } from '../catalog/data'
 import type { Model } from '../catalog/filter'
@@ -117,7 +118,7 @@ export default function ModelPage() {
         </Link>
       </nav>
       <header className="flex flex-wrap items-start gap-x-3.5 gap-y-3">
-        <Mark name={title} size={44} />
+        <VendorMark vendor={vendor} size={44} />
         <div className="min-w-0 flex-1 basis-64">
           <div className="flex flex-wrap items-center gap-x-3 gap-y-1">
             <h1
@@ -294,7 +295,7 @@ function Providers({
             <ul className="m-0 flex list-none flex-col gap-1 p-0">
               {near.map((m) => (
                 <li key={m.id} className="flex items-center gap-2.5">
-                  <Mark name={m.name} />
+                  <VendorMark vendor={m.vendor} />
                   <Link to={`/models/${m.id}`} className="font-medium text-accent-ink">
                     {m.name}
                   </Link>

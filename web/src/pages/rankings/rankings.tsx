@@ -9,10 +9,11 @@ import { Segmented } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../ui/link'
-import { Level, Mark, Tag } from '../../ui/marks'
+import { Level, Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
+import { VendorMark } from '../../ui/vendor'
 
 type Rankings = Reply<'/api/rankings'>
 type Ranked = Rankings['models'][number]
@@ -51,7 +52,7 @@ export default function RankingsPage() {
       head: t('model'),
       cell: (m) => (
         <span className="flex min-w-0 items-center gap-2.5">
-          <Mark name={m.name} />
+          <VendorMark vendor={m.id.split('/')[0]!} />
           <span className="min-w-0">
             <Link
               to={`/models/${m.id}`}
