@@ -7,7 +7,10 @@ import { Button, IconButton } from '../src/ui/button'
 import { Segmented, Switch } from '../src/ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../src/ui/feedback'
 import { Checkbox, Field, Input, Select } from '../src/ui/field'
+import { Mark } from '../src/ui/marks'
 import { Confirm, Dialog } from '../src/ui/overlay'
+import { place } from '../src/ui/place'
+import { hueOf, lettersOf, VendorMark } from '../src/ui/vendor'
 import { toast, Toasts } from '../src/ui/toast'
 
 afterEach(() => {
@@ -217,4 +220,60 @@ test('a message takes back what it reports, and three are shown at most', () => 
   fireEvent.click(screen.getAllByRole('button', { name: 'Undo' })[0]!)
   expect(undo).toHaveBeenCalledTimes(1)
   expect(screen.queryByText('two')).toBeNull()
+})
+
+test.each([
+  ['openai', 'Op'],
+  ['x-ai', 'Xa'],
+  ['black-forest-labs', 'Bf'],
+  ['ООО «Ромашка»', 'ОР'],
+  ['', '?'],
+])('the mark of %s is %s', (vendor, letters) => expect(lettersOf(vendor)).toBe(letters))
+test('a vendor keeps its colour, and a person has a letter and none', () => {
+  expect([hueOf('yandex'), hueOf('x-ai'), hueOf('no one'), hueOf('no one')]).toEqual([
+    28,
+    null,
+    hueOf('no one'),
+    hueOf('no one'),
+  ])
+  const { container } = render(
+    <>
+      <VendorMark vendor="openai" />
+      <Mark name="anna" />
+    </>,
+  )
+  expect([...container.children].map((e) => [e.textContent, e.classList.contains('vendor')])).toEqual([
+    ['Op', true],
+    ['A', false],
+  ])
+})
+
+const screenOf = { width: 1000, height: 800 },
+  size = { width: 380, height: 50 }
+const bar = { left: 0, top: 700, right: 1000, bottom: 800 }
+test.each([
+  ['nothing is there: at the right below', [], [], { left: 608, top: 738 }],
+  ['a bar below: right above it', [bar], [], { left: 608, top: 642 }],
+  [
+    'a panel at the right: beside it',
+    [{ left: 580, top: 0, right: 1000, bottom: 800 }],
+    [],
+    { left: 12, top: 738 },
+  ],
+  [
+    'a button of the page: not over it',
+    [],
+    [{ left: 700, top: 730, right: 800, bottom: 780 }],
+    { left: 12, top: 738 },
+  ],
+  [
+    'everything is needed but the top: there',
+    [{ left: 0, top: 90, right: 1000, bottom: 800 }],
+    [],
+    { left: 608, top: 34 },
+  ],
+])('a message where %s', (_, needed, rest, at) => expect(place(size, screenOf, needed, rest)).toEqual(at))
+test('a message covers what is not needed rather than what is', () => {
+  const at = place(size, screenOf, [bar], [{ left: 0, top: 0, right: 1000, bottom: 700 }])
+  expect(at.top + size.height).toBeLessThanOrEqual(bar.top)
 })

@@ -167,7 +167,7 @@ export function Shell() {
           <Seeing me={{ ...me, user: me.user, seeing: me.seeing }} />
         </Suspense>
       )}
-      <header className={me?.seeing ? bar.header.replace('sticky', '') : bar.header}>
+      <header data-bar className={me?.seeing ? bar.header.replace('sticky', '') : bar.header}>
         {loading && <span aria-hidden className="late absolute inset-x-0 -bottom-px h-px bg-accent" />}
         <Link to="/" className={bar.home}>
           <Logo />
@@ -250,6 +250,7 @@ export function Shell() {
       </main>
       {below.length > 2 && (
         <nav
+          data-bar
           aria-label={t('mainNav')}
           className="fixed inset-x-0 bottom-0 z-30 flex h-16 border-t border-line bg-surface pb-[env(safe-area-inset-bottom)] md:hidden"
         >
@@ -338,7 +339,7 @@ function Available() {
   const inside = (
     <>
       <Icon name="wallet" />
-      <Money value={available} className="font-medium" />
+      <Money value={available} headline className="font-medium" />
     </>
   )
   const className =

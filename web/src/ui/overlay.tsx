@@ -6,7 +6,7 @@ import {
   Popover as RadixPopover,
   Tooltip as RadixTooltip,
 } from 'radix-ui'
-import { useState, useSyncExternalStore, type ReactNode } from 'react'
+import { useState, useSyncExternalStore, type ReactNode, type RefObject } from 'react'
 import { useT } from '../i18n'
 import { Button, IconButton } from './button'
 import { Field, Input } from './field'
@@ -24,6 +24,12 @@ export function usePhone(): boolean {
   )
 }
 const narrow = matchMedia('(width < 48rem)')
+
+/** A press on a message does not close the window under it. */
+const keepForToasts = (e: Event) => {
+  const at = e.target as Element | null
+  if (at && (!at.isConnected || at.closest('[data-toasts]'))) e.preventDefault() // it may be gone by its own press
+}
 
 const veil = 'fixed inset-0 z-40 animate-appear bg-veil'
 
@@ -54,6 +60,7 @@ export function Dialog({
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={veil} />
         <RadixDialog.Content
+          onInteractOutside={keepForToasts}
           {...(description ? {} : { 'aria-describedby': undefined })}
           className={
             `fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-32px)] -translate-x-1/2 ` +
@@ -105,6 +112,7 @@ export function Sheet({
       <RadixDialog.Portal>
         <RadixDialog.Overlay className={veil} />
         <RadixDialog.Content
+          onInteractOutside={keepForToasts}
           aria-describedby={undefined}
           className={
             `fixed right-0 z-40 flex animate-appear flex-col border-line bg-surface shadow-float ` +
@@ -286,24 +294,34 @@ export function Menu({
   )
 }
 
+/** `modal`: the focus stays in, and its list scrolls over a window, too. `anchor`: where it lies, when it has no trigger. */
 export function Popover({
   trigger,
+  anchor,
   children,
   align = 'start',
   open,
   onOpenChange,
   label,
+  modal,
 }: {
-  trigger: ReactNode
+  trigger?: ReactNode
+  anchor?: RefObject<HTMLElement | null>
   children: ReactNode
   align?: 'start' | 'end'
   open?: boolean
   onOpenChange?: (o: boolean) => void
   label?: string
+  modal?: boolean
 }) {
   return (
-    <RadixPopover.Root {...(open === undefined ? {} : { open })} {...(onOpenChange ? { onOpenChange } : {})}>
-      <RadixPopover.Trigger asChild>{trigger}</RadixPopover.Trigger>
+    <RadixPopover.Root
+      modal={modal ?? false}
+      {...(open === undefined ? {} : { open })}
+      {...(onOpenChange ? { onOpenChange } : {})}
+    >
+      {trigger && <RadixPopover.Trigger asChild>{trigger}</RadixPopover.Trigger>}
+      {anchor && <RadixPopover.Anchor virtualRef={anchor as RefObject<HTMLElement>} />}
       <RadixPopover.Portal>
         <RadixPopover.Content
           align={align}

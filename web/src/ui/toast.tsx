@@ -1,4 +1,4 @@
-import { useEffect, useState, useSyncExternalStore } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import { explain } from '../api/explain'
 import { useT } from '../i18n'
 import { IconButton } from './button'
@@ -29,7 +29,7 @@ export function toast(text: string, action?: { label: string; run: () => void })
 /** What failed, as such a message. */
 export const toastError = (error: unknown): void => toast(explain(error))
 
-/** The messages: announced politely, kept while the pointer or the focus is on one. */
+/** The messages: announced politely, kept while the pointer or the focus is on one, and never over what is needed meanwhile. */
 export function Toasts() {
   const all = useSyncExternalStore(
     (f) => {
@@ -38,10 +38,42 @@ export function Toasts() {
     },
     () => items,
   )
+  const box = useRef<HTMLDivElement>(null)
+  useLayoutEffect(() => {
+    const e = box.current
+    if (!e || all.length === 0) return
+    let gone = false
+    const put = async () => {
+      const { onScreen, place } = await import('./place')
+      if (gone) return
+      const { needed, rest } = onScreen()
+      const at = place(
+        { width: e.offsetWidth, height: e.offsetHeight },
+        { width: document.documentElement.clientWidth, height: window.visualViewport?.height ?? innerHeight },
+        needed,
+        rest,
+      )
+      Object.assign(e.style, { left: `${at.left}px`, top: `${at.top}px`, right: 'auto', bottom: 'auto' })
+    }
+    const look = () => void put()
+    look()
+    // Windows are put into the body when they open.
+    const seen = new MutationObserver(look)
+    seen.observe(document.body, { childList: true })
+    addEventListener('resize', look)
+    return () => {
+      gone = true
+      seen.disconnect()
+      removeEventListener('resize', look)
+    }
+  }, [all])
   return (
     <div
+      ref={box}
       role="status"
-      className="pointer-events-none fixed right-4 bottom-4 z-50 flex w-[380px] max-w-[calc(100vw-32px)] flex-col gap-2 max-md:bottom-20"
+      aria-live="polite"
+      data-toasts
+      className="pointer-events-none fixed right-3 bottom-3 z-50 flex w-[380px] max-w-[calc(100vw-24px)] flex-col gap-2 max-md:bottom-20"
     >
       {all.map((i) => (
         <Toast key={i.id} item={i} />

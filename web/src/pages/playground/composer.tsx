@@ -172,6 +172,7 @@ export function Composer({
   const { take, smaller, reading } = useFiles(files, onFiles, kinds)
   return (
     <form
+      data-bar
       data-composer
       className="border-t border-line bg-surface p-3 md:px-5 md:py-4"
       onSubmit={(e) => {
