@@ -1,7 +1,7 @@
 // Budgets and agents of an organization: what stops calls first, what a change does before it is made, who may see and change, a tree of agents that is stopped.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, englishWords, fitsWidth, looks, open, settled } from './weir.js';
+import { accessible, becomes, browser, choose, demo, englishWords, fitsWidth, looks, open, settled } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -102,7 +102,7 @@ test('budgets are made and nest, the strictest wins, and its refusal is the one 
     await form.getByText('Up to five whole numbers from 1 to 100, separated by commas.').waitFor();
     await form.getByLabel('Alarms').fill('1');
     await form.getByText('Rules: what calls may use').click();
-    await form.getByLabel('Only these models').fill('sim/*');
+    await choose(page, 'Only these models', 'sim/*', form);
   });
   await make('each session for itself', '20');
   await main.getByRole('button', { name: 'Small change', exact: true }).click();
@@ -117,7 +117,7 @@ test('budgets are made and nest, the strictest wins, and its refusal is the one 
   assert.equal(last.status, 402);
   const { error } = await last.json();
   assert.match(error.message, /^The budget "Small change" \(key key_/);
-  await becomes(async () => { await page.reload(); await settled(page); return plain(await may.textContent()); }, `${error.metadata.available} ₽`);
+  await becomes(async () => { await page.reload(); await settled(page); return plain(await may.locator('[title]').getAttribute('title')); }, `${error.metadata.available} ₽`);
   await main.getByText(/^A call that may cost more gets 402\. It names the budget Small change, with 0\.0\d+\s₽ of 0\.01\s₽ left\. It renews /).waitFor();
 
   // What a change does is said before it is made.

@@ -7,7 +7,7 @@ import { copyFile, mkdir, mkdtemp, readFile, rm, stat, symlink, writeFile } from
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { becomes, browser, demo, open } from './weir.js';
+import { becomes, browser, choose, demo, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -121,7 +121,7 @@ test('the playground shows code: files, which it reads where they are', async ()
 
 test('the playground shows code: images, videos, vectors, sound', async () => {
   const page = await open(b, weir, { path: '/playground/image', signedIn: true });
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/picture');
+  await choose(page, 'Model', 'sim/picture');
   await page.getByLabel('Size').selectOption('1536x1024');
   await draft(page, "A heron's \"river\"");
   await code(page);
@@ -132,7 +132,7 @@ test('the playground shows code: images, videos, vectors, sound', async () => {
   await code(page);
   await read(page, 'image edit', async (said, id, dir) => (id === 'curl' || id === 'Go' ? makes({ other: 'image.json' })(said, id, dir) : assert.match(said, /b64_json/)), { 'image-1.png': png });
   await page.goto(`${weir.url}/playground/video`);
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/video');
+  await choose(page, 'Model', 'sim/video');
   await page.getByLabel('Resolution').waitFor();
   await draft(page, '[[sim takes=0s]] A heron');
   await page.locator('input[data-attach]').setInputFiles([{ name: 'first.png', mimeType: 'image/png', buffer: png }]);
@@ -140,13 +140,13 @@ test('the playground shows code: images, videos, vectors, sound', async () => {
   await code(page);
   await read(page, 'video', says(/vj_/), { 'image-1.png': png });
   await page.goto(`${weir.url}/playground/embeddings`);
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/embed');
+  await choose(page, 'Model', 'sim/embed');
   await page.getByRole('textbox', { name: 'Text 1' }).fill("A weir's \"river\"");
   await page.getByLabel('Length of the vectors').fill('256');
   await code(page);
   await read(page, 'vectors', (said, id) => assert.equal(id === 'curl' || id === 'Go' ? JSON.parse(said).data[0].embedding.length : JSON.parse(said)[0], 256));
   await page.goto(`${weir.url}/playground/audio`);
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
+  await choose(page, 'Model', 'sim/whisper');
   await page.getByLabel('Format', { exact: true }).selectOption('srt');
   await page.getByLabel('Language', { exact: true }).fill('en');
   await page.getByLabel('Words to expect').fill('@weir; type=text\nand <herons>');
@@ -156,7 +156,7 @@ test('the playground shows code: images, videos, vectors, sound', async () => {
   await read(page, 'transcript', says(/-->/), { 'my tone.wav': wav() });
   await page.keyboard.press('Escape');
   await page.getByText('Text to speech').click();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/speech');
+  await choose(page, 'Model', 'sim/speech');
   await page.getByLabel('Speed').fill('1.25');
   await page.getByPlaceholder('Text to speak…').fill('A weir\'s "river" $HOME');
   await code(page);

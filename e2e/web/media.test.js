@@ -5,7 +5,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { accessible, becomes, browser, demo, englishWords, fitsWidth, open } from './weir.js';
+import { accessible, becomes, browser, choose, demo, englishWords, fitsWidth, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -50,7 +50,7 @@ test('images: previews, several, the price before and after, and one that is cha
   const page = await open(b, weir, { path: '/playground/image', signedIn: true });
   const sent = [];
   page.on('request', (r) => { if (/\/images\//.test(r.url())) sent.push([new URL(r.url()).pathname, r.postDataJSON()]); });
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/picture');
+  await choose(page, 'Model', 'sim/picture');
   await page.getByLabel('Size').selectOption('1536x1024');
   await make(page, 'A weir in spring <img src=x onerror=alert(1)>');
   const first = page.getByRole('article').first();
@@ -59,7 +59,7 @@ test('images: previews, several, the price before and after, and one that is cha
   assert.equal(await first.locator('img').evaluate((i) => i.naturalWidth), 1536);
   await sameCost(page, first);
   await accessible(page);
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/picture-queue');
+  await choose(page, 'Model', 'sim/picture-queue');
   await page.getByLabel('Size').selectOption('');
   await page.getByLabel('How many').fill('11');
   await page.getByText('A whole number from 1 to 10.').waitFor();
@@ -92,7 +92,7 @@ test('images: previews, several, the price before and after, and one that is cha
 
 test('videos: options of the model, the price by the rules, two at a time, the player', async () => {
   const page = await open(b, weir, { path: '/playground/video', signedIn: true });
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/video');
+  await choose(page, 'Model', 'sim/video');
   const options = async (label) => page.getByLabel(label, { exact: true }).locator('option').allTextContents();
   await becomes(() => options('Resolution'), ['720p', '1K']);
   assert.deepEqual(await options('Aspect ratio'), ['16:9', '9:16']);
@@ -139,7 +139,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   const sound = { name: 'tone.wav', mimeType: 'audio/wav', buffer: wav() };
   await choose({ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') });
   await page.getByText('x.exe is not an audio file.').waitFor();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
+  await choose(page, 'Model', 'sim/whisper');
   await page.getByLabel('Format', { exact: true }).selectOption('verbose_json');
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
@@ -148,12 +148,12 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await first.getByText('settled').waitFor();
   await sameCost(page, first);
   await accessible(page);
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/diarize');
+  await choose(page, 'Model', 'sim/diarize');
   await page.getByLabel('Format', { exact: true }).selectOption('diarized_json');
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await first.getByText('A', { exact: true }).first().waitFor();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/transcribe');
+  await choose(page, 'Model', 'sim/transcribe');
   await choose(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await page.getByText('The answer failed').waitFor();
@@ -170,7 +170,7 @@ test('sound to text: time stamps that play from there, speakers, a format that t
 test('text to speech: a player and a download', async () => {
   const page = await open(b, weir, { path: '/playground/audio', signedIn: true });
   await page.getByText('Text to speech').click();
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/speech');
+  await choose(page, 'Model', 'sim/speech');
   await page.getByLabel('Speed').fill('9');
   await page.getByText('A number from 0.25 to 4.').waitFor();
   await page.getByLabel('Speed').fill('');
@@ -189,7 +189,7 @@ test('text to speech: a player and a download', async () => {
 
 test('vectors: how near texts are to each other', async () => {
   const page = await open(b, weir, { path: '/playground/embeddings', signedIn: true });
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/embed');
+  await choose(page, 'Model', 'sim/embed');
   await page.getByRole('textbox', { name: 'Text 1' }).fill('A weir steers a river.');
   await page.getByRole('textbox', { name: 'Text 2' }).fill('A weir steers a river.');
   await page.getByRole('button', { name: 'Add a text' }).click();

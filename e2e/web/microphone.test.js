@@ -1,7 +1,7 @@
 // Recordings from the microphone, with the device that Chromium makes up (a beep every second), without one, and without leave.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, open, settled } from './weir.js';
+import { accessible, becomes, browser, choose, demo, open, settled } from './weir.js';
 
 const weir = await demo();
 const device = '--use-fake-device-for-media-stream', leave = '--use-fake-ui-for-media-stream';
@@ -11,7 +11,7 @@ const stopIt = (page) => page.getByRole('button', { name: /^Stop, / });
 test('what is said into the microphone is transcribed, and goes with a message', async () => {
   const b = await browser([device, leave]);
   const page = await open(b, weir, { path: '/playground/audio', signedIn: true });
-  await page.getByRole('combobox', { name: 'Model' }).selectOption('sim/whisper');
+  await choose(page, 'Model', 'sim/whisper');
   const sent = page.waitForRequest((r) => r.url().endsWith('/audio/transcriptions'));
   await record(page).click();
   // The button says a second from the beginning. When it says two, there is something to keep.

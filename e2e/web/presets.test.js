@@ -1,7 +1,7 @@
 // Presets: saved from the playground in one step, called by programs, edited, compared, restored and deleted.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
+import { accessible, becomes, browser, choose, demo, englishWords, fitsWidth, hostile, open } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -56,8 +56,8 @@ test('versions are saved, compared and restored; what the form has no field for 
   const page = await open(b, weir, { path: '/presets', signedIn: true });
   await make(page, 'tone');
   await page.getByText('Nothing has changed').waitFor();
-  await page.getByLabel('Model', { exact: true }).selectOption('sim/chat');
-  await page.getByLabel('Add a fallback model').selectOption('sim/echo');
+  await choose(page, 'Model', 'sim/chat');
+  await choose(page, 'Add a fallback model', 'sim/echo');
   await page.getByLabel('Instructions').fill('First tone.');
   await page.getByLabel('Other parameters').fill('{"top_k": 40}');
   await accessible(page);

@@ -1,7 +1,7 @@
 // Settings: the profile, the ways to sign in, the sessions; and signing in with a passkey of a virtual device.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { accessible, becomes, browser, demo, englishWords, fitsWidth, hostile, open, settled, signIn } from './weir.js';
+import { accessible, becomes, browser, choose, demo, englishWords, fitsWidth, hostile, open, settled, signIn } from './weir.js';
 
 const weir = await demo();
 const b = await browser();
@@ -158,7 +158,7 @@ const list = (page, label) => ({
 test('wishes for routing show what they do before they are saved, at the field and beside the form', async () => {
   const page = await open(b, weir, { path: '/settings/routing', signedIn: true });
   const saved = async () => (await (await page.request.get(`${weir.url}/api/account/preferences`)).json()).data.provider;
-  await page.getByLabel('Model', { exact: true }).selectOption('sim/anywhere');
+  await choose(page, 'Model', 'sim/anywhere');
   await remain(page, 'Of 6 providers 6 remain');
 
   await list(page, 'Never these providers').add('sim-gemini');

@@ -121,6 +121,13 @@ export async function becomes(read, want) {
   }
 }
 
+/** Chooses a model, or what is typed in its place, where `label` is the name of the choice; `where` is the page or a window of it. */
+export async function choose(page, label, id, where = page) {
+  await where.getByRole('combobox', { name: label, exact: true }).click();
+  await page.getByRole('combobox', { name: 'Name, vendor or slug of a model' }).fill(id);
+  await page.locator(`[role=option][data-value="${id}"]`).click();
+}
+
 const axeSource = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 /** Runs axe over the page and fails on any finding. `coloursOnly`: the rules that see colours, for another theme of what was looked at. */
 export async function accessible(page, what = page.url(), { coloursOnly = false } = {}) {

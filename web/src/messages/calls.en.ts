@@ -127,6 +127,7 @@ const messages = {
   allKeys: 'All keys',
   new: { one: '{n} new call', other: '{n} new calls' },
   manyNew: '50 new calls or more',
+  allModels: 'All models',
   allProviders: 'All providers',
   model: 'Model',
   provider: 'Provider',

@@ -133,6 +133,7 @@ export default {
     other: '{n} нового вызова',
   },
   manyNew: '50 новых вызовов или больше',
+  allModels: 'Все модели',
   allProviders: 'Все провайдеры',
   model: 'Модель',
   provider: 'Провайдер',

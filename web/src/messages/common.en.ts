@@ -43,6 +43,7 @@ const messages = {
   otherLanguage: 'Russian',
   demoData: 'Demo data: what is older than {time} was made up. A simulator answers, money is play money.',
   offline: 'No connection. What you see is from {time} UTC.',
+  chooseModel: 'Choose a model',
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',

@@ -17,7 +17,8 @@ interface FieldContext {
   invalid: boolean
 }
 const Context = createContext<FieldContext | null>(null)
-const useField = (props: { id?: string | undefined }) => {
+/** What a control inside of a field takes from it: its id, and what describes it. */
+export const useField = (props: { id?: string | undefined }) => {
   const f = useContext(Context)
   return {
     id: props.id ?? f?.id,

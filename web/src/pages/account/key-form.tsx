@@ -8,6 +8,7 @@ import { useT } from '../../i18n'
 import { ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select, Textarea } from '../../ui/field'
 import { Icon } from '../../ui/icons'
+import { ModelList } from '../catalog/choose-list'
 
 type Period = 'daily' | 'weekly' | 'monthly'
 const periods = ['never', 'daily', 'weekly', 'monthly'] as const
@@ -215,7 +216,12 @@ export function KeyFields({
       <div className={row ? 'grid gap-x-5 gap-y-2 md:grid-cols-3' : 'flex flex-col gap-3'}>
         <Fold title={t('models')} open={d.models !== '' || at('allowed_models') !== undefined}>
           <Field hideLabel label={t('models')} help={t('modelsHelp')} error={at('allowed_models')}>
-            <Textarea value={d.models} spellCheck={false} onChange={(e) => set({ models: e.target.value })} />
+            <ModelList
+              free
+              value={lines(d.models) ?? []}
+              add={t('addModel')}
+              onChange={(all) => set({ models: all.join('\n') })}
+            />
           </Field>
         </Fold>
         <Fold title={t('addresses')} open={d.addresses !== '' || at('allowed_ips') !== undefined}>

@@ -14,11 +14,11 @@ import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
+import { ModelPicker } from '../catalog/choose'
 import { catalogQuery } from '../catalog/data'
 import { resultOf } from '../calls/data'
 import { asked, names, shape as own, type Filter as Own } from '../calls/filter'
 import { Histogram } from '../calls/histogram'
-import { TextFilter } from '../calls/text-filter'
 
 type Row = Reply<'/api/admin/calls'>['data'][number]
 type Filter = Own & { readonly status: string; readonly pkey: string }
@@ -279,12 +279,18 @@ function Filters({ filter, set }: { filter: Filter; set: (f: Partial<Filter>) =>
     value && !all.some((o) => o.value === value) ? [...all, { value, label: value }] : all
   return (
     <>
-      <TextFilter
-        label={c('model')}
-        value={filter.model}
-        onChange={(model) => set({ model })}
-        options={catalog.data?.models.map((m) => m.id) ?? []}
-      />
+      <Field label={c('model')} className="md:[&>div]:sr-only">
+        <ModelPicker
+          free
+          value={filter.model}
+          shown={
+            catalog.data?.models.find((m) => m.id === filter.model)?.name ?? (filter.model || c('allModels'))
+          }
+          none={c('allModels')}
+          className="max-md:w-full md:max-w-[200px]"
+          onChange={(model) => set({ model })}
+        />
+      </Field>
       <Field label={c('provider')} className="md:[&>div]:sr-only">
         <Select
           value={filter.provider}

@@ -19,6 +19,7 @@ import { ErrorBox, Notice } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
 import { Dialog } from '../../ui/overlay'
 import { toast } from '../../ui/toast'
+import { ModelList } from '../catalog/choose-list'
 import { lineOf, useTitles } from './titles'
 import { alarmsOf, amountOf, linesOf, sum, type Budget } from './data'
 
@@ -195,7 +196,12 @@ export default function BudgetForm({
           </summary>
           <div className="grid gap-4 pt-2 sm:grid-cols-2">
             <Field label={t('models')} help={t('modelsHelp')} error={save.at('rules.models')}>
-              <Textarea value={models} spellCheck={false} onChange={(e) => setModels(e.target.value)} />
+              <ModelList
+                free
+                value={linesOf(models)}
+                add={t('addModel')}
+                onChange={(all) => setModels(all.join('\n'))}
+              />
             </Field>
             <Field label={t('providers')} help={t('providersHelp')} error={save.at('rules.providers')}>
               <Textarea value={providers} spellCheck={false} onChange={(e) => setProviders(e.target.value)} />

@@ -20,6 +20,7 @@ import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
 import { Money, Tokens } from '../../ui/values'
 import { Views } from '../views/views'
+import { ModelPicker } from '../catalog/choose'
 import { catalogQuery } from '../catalog/data'
 import { callQuery, isRecording, resultOf, type CallRow } from './data'
 import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type Name } from './filter'
@@ -215,12 +216,19 @@ export default function Calls() {
           <PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />
         }
       >
-        <TextFilter
-          label={t('model')}
-          value={filter.model}
-          onChange={(model) => set({ model })}
-          options={catalog.data?.models.map((m) => m.id) ?? []}
-        />
+        <Field label={t('model')} className="md:[&>div]:sr-only">
+          <ModelPicker
+            free
+            value={filter.model}
+            shown={
+              catalog.data?.models.find((m) => m.id === filter.model)?.name ??
+              (filter.model || t('allModels'))
+            }
+            none={t('allModels')}
+            className="max-md:w-full md:max-w-[200px]"
+            onChange={(model) => set({ model })}
+          />
+        </Field>
         <Field label={t('provider')} className="md:[&>div]:sr-only">
           <Select
             value={filter.provider}

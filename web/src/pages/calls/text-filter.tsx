@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Field, Input } from '../../ui/field'
 
 /** A text that filters once it is finished: Enter, or leaving it. */
@@ -6,7 +6,6 @@ export function TextFilter({
   label,
   value,
   onChange,
-  options,
   narrow,
   search,
   decimal,
@@ -14,13 +13,11 @@ export function TextFilter({
   label: string
   value: string
   onChange: (v: string) => void
-  options?: readonly string[]
   narrow?: boolean
   search?: boolean
   decimal?: boolean
 }) {
   const [text, setText] = useState(value)
-  const id = useId()
   useEffect(() => setText(value), [value])
   const done = () => {
     if (text.trim() !== value) onChange(text.trim())
@@ -43,20 +40,9 @@ export function TextFilter({
           onBlur={done}
           {...(decimal ? { inputMode: 'decimal' as const } : {})}
           {...(search ? { icon: 'search' as const, 'data-page-search': true } : {})}
-          {...(options ? { list: id } : {})}
-          onChange={(e) => {
-            setText(e.target.value)
-            if (options?.includes(e.target.value)) onChange(e.target.value)
-          }}
+          onChange={(e) => setText(e.target.value)}
         />
       </Field>
-      {options && (
-        <datalist id={id}>
-          {options.map((o) => (
-            <option key={o} value={o} />
-          ))}
-        </datalist>
-      )}
     </form>
   )
 }

@@ -27,9 +27,10 @@ import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { IconButton } from '../../ui/button'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, usePageSearch, type SearchShape } from '../../ui/link'
-import { Mark } from '../../ui/marks'
 import { Page, PageHead } from '../../ui/page'
+import { VendorMark } from '../../ui/vendor'
 import { together } from '../../trying'
+import { ModelPicker } from './choose'
 import { useCatalog } from './data'
 import { cans, monthAt, type Model } from './filter'
 import { Policy } from './parts'
@@ -144,14 +145,16 @@ export default function Compare() {
               <tr>
                 <td className="sticky left-0 z-10 border-b border-line bg-surface px-4 align-bottom">
                   {chosen.length < 4 && (
-                    <Link
-                      to="/models"
-                      search={{ m: chosen.map((m) => m.id).join() }}
-                      className="mb-3 inline-flex items-center gap-1 text-small text-accent-ink"
-                    >
-                      <Icon name="plus" size={14} />
-                      {t('addModel')}
-                    </Link>
+                    <div className="-mx-2 pb-3">
+                      <ModelPicker
+                        quiet
+                        value=""
+                        label={t('addModel')}
+                        shown={t('addModel')}
+                        fits={(m) => !state.m.includes(m.id)}
+                        onChange={(id) => change({ m: [...state.m, id] })}
+                      />
+                    </div>
                   )}
                 </td>
                 {chosen.map((m) => (
@@ -162,7 +165,7 @@ export default function Compare() {
                   >
                     <span className="flex items-start gap-2.5">
                       <span className="max-md:hidden">
-                        <Mark name={m.name} size={32} />
+                        <VendorMark vendor={m.vendor} size={32} />
                       </span>
                       <span className="min-w-0 flex-1">
                         <Link

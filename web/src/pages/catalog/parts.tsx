@@ -100,3 +100,18 @@ export function PriceCell({
   }
   return <Price value={perToken(model[part])} unit={unit} bare />
 }
+
+/** What is said to choose a model: see choose.tsx. */
+export interface Choice {
+  /** The id of the present choice, or nothing */
+  value: string
+  onChange: (id: string) => void
+  /** Which models of the catalog can be chosen; without it all of them */
+  fits?: ((m: Model) => boolean) | undefined
+  /** Why a model does not fit what is asked. It can be chosen all the same. */
+  mark?: ((m: Model) => string | null) | undefined
+  /** The words for choosing none, where that is possible */
+  none?: string | undefined
+  /** What was typed can be taken as it is, too: a pattern, or a model that the catalog no longer has */
+  free?: boolean | undefined
+}

@@ -2,13 +2,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { availableQuery } from '../../api/query'
-import { ZERO, add, decimal, money, plain } from '../../format'
+import { ZERO, add, decimal, headline, plain } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
 import { Icon } from '../../ui/icons'
-import { Chip } from '../../ui/filters'
 import { Money } from '../../ui/values'
+import { ModelList } from '../catalog/choose-list'
 import type { Model } from '../catalog/filter'
 import { hasPage } from '../../routes/paths'
 import { Link } from '../../ui/link'
@@ -58,13 +58,13 @@ export function Sum({ title, costs, note }: { title: string; costs: readonly str
         <span className="text-section">{title}</span>
         <Money
           value={plain(costs.flatMap((x) => decimal(x) ?? []).reduce(add, ZERO))}
-          exact
+          headline
           className="text-section"
         />
       </p>
       <p className="pt-0.5 text-small text-ink3">
         {note ?? t('callsN', { n: costs.length })}
-        {available ? ` · ${t('available', { amount: money(available) })}` : ''}
+        {available ? ` · ${t('available', { amount: headline(available) })}` : ''}
       </p>
       {empty && <p className="pt-1 text-small text-warn">{t('noMoney')}</p>}
     </div>
@@ -105,11 +105,9 @@ export function Panel({
   onHistory: () => void
 }) {
   const s = chat.settings
-  const [adding, setAdding] = useState('')
   const { tools, error: toolError } = readTools(s.tools)
   const schemaError = s.format === 'schema' ? readSchema(s.schema).error : null
   const routed = s.sort !== '' || s.noTraining || s.zeroRetention || s.oneProvider || s.fallbacks.length > 0
-  const spare = models.filter((m) => !s.fallbacks.includes(m.id))
   return (
     <div className="flex flex-col gap-4">
       <Sum title={t('thisChat')} costs={Object.values(chat.spent)} />
@@ -262,31 +260,14 @@ export function Panel({
         </div>
         <div>
           <p className="pb-1.5 text-small font-medium text-ink2">{t('fallbacks')}</p>
-          {s.fallbacks.length > 0 && (
-            <ol className="flex flex-wrap gap-1.5 pb-2" translate="no">
-              {s.fallbacks.map((f) => (
-                <li key={f}>
-                  <Chip name={f} onRemove={() => onChange({ fallbacks: s.fallbacks.filter((x) => x !== f) })}>
-                    {f}
-                  </Chip>
-                </li>
-              ))}
-            </ol>
-          )}
-          {s.fallbacks.length < 8 && spare.length > 0 && (
-            <Select
-              aria-label={t('addFallback')}
-              value={adding}
-              onChange={(e) => {
-                if (e.target.value) onChange({ fallbacks: [...s.fallbacks, e.target.value] })
-                setAdding('')
-              }}
-              options={[
-                { value: '', label: t('addFallback') },
-                ...spare.map((m) => ({ value: m.id, label: m.name })),
-              ]}
-            />
-          )}
+          <ModelList
+            ordered
+            limit={8}
+            value={s.fallbacks}
+            add={t('addFallback')}
+            fits={(m) => models.includes(m)}
+            onChange={(fallbacks) => onChange({ fallbacks })}
+          />
           <p className="pt-1.5 text-small text-ink3">{t('fallbacksHelp')}</p>
         </div>
         <div>

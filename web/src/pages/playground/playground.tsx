@@ -27,10 +27,12 @@ import { Checkbox, Field, Input, Select } from '../../ui/field'
 import { useDraft } from '../../ui/draft'
 import { Icon } from '../../ui/icons'
 import { Link, useGo, usePageSearch } from '../../ui/link'
-import { Mark, State, Tag } from '../../ui/marks'
+import { State, Tag } from '../../ui/marks'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
 import { toast } from '../../ui/toast'
+import { VendorMark } from '../../ui/vendor'
+import { ModelPicker } from '../catalog/choose'
 import type { Model } from '../catalog/filter'
 import { Composer } from './composer'
 import { ask, forget, roomOf, useRoom, type Can, type Room } from './chat'
@@ -288,9 +290,14 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
           left={
             columns.length < 4 &&
             fresh.length > 0 && (
-              <Button small look="quiet" icon="plus" onClick={() => choose([...columns, fresh[0]!.id])}>
-                <span className="max-sm:sr-only">{t('addModel')}</span>
-              </Button>
+              <ModelPicker
+                quiet
+                value=""
+                label={t('addModel')}
+                shown={<span className="max-sm:sr-only">{t('addModel')}</span>}
+                fits={(m) => fresh.includes(m)}
+                onChange={(id) => choose([...columns, id])}
+              />
             )
           }
           right={
@@ -323,12 +330,11 @@ function Chatroom({ me, room, models }: { me: Me; room: Room; models: readonly M
             acts={acts}
             settings={chat.settings}
             onStarter={setDraft}
-            choices={models
-              .filter((m) => m.id === id || !columns.includes(m.id))
-              .map((m) => {
-                const k = lacks(m, files)
-                return { value: m.id, label: k ? `${m.name} — ${t(`no_${k}`)}` : m.name }
-              })}
+            fits={(m) => m.id === id || fresh.includes(m)}
+            mark={(m) => {
+              const k = lacks(m, files)
+              return k ? t(`no_${k}`) : null
+            }}
             onModel={(to) => {
               room.stop(id)
               room.exchange(id, to)
@@ -448,7 +454,8 @@ function Column({
   turns,
   acts: actsOf,
   settings,
-  choices,
+  fits,
+  mark,
   onModel,
   onMain,
   onClose,
@@ -462,7 +469,8 @@ function Column({
   turns: readonly Turn[]
   acts: (id: string) => Acts
   settings: Settings
-  choices: readonly { value: string; label: string }[]
+  fits: (m: Model) => boolean
+  mark: (m: Model) => string | null
   onModel: (id: string) => void
   onMain: () => void
   onClose: () => void
@@ -503,13 +511,14 @@ function Column({
       className="relative flex min-w-full flex-1 snap-start snap-always flex-col border-line not-first:border-l md:min-w-72"
     >
       <header className="flex h-12 flex-none items-center gap-2 border-b border-line bg-surface px-4 md:px-5">
-        <Mark name={name} />
-        <Select
+        <VendorMark vendor={model?.vendor ?? id.split('/')[0]!} />
+        <ModelPicker
           value={id}
-          aria-label={of > 1 ? t('modelN', { n: n + 1 }) : t('model')}
-          translate="no"
-          options={choices}
-          onChange={(e) => onModel(e.target.value)}
+          shown={model && mark(model) ? `${name} — ${mark(model)!}` : name}
+          label={of > 1 ? t('modelN', { n: n + 1 }) : t('model')}
+          fits={fits}
+          mark={mark}
+          onChange={onModel}
         />
         <span className="flex-1" />
         {last && (
@@ -898,11 +907,11 @@ function OtherDialog({
       }
     >
       <Field label={t('model')} className="pt-2">
-        <Select
+        <ModelPicker
           value={id}
-          onChange={(e) => setId(e.target.value)}
-          options={choices.map((m) => ({ value: m.id, label: m.name }))}
-          translate="no"
+          shown={choices.find((m) => m.id === id)?.name ?? id}
+          fits={(m) => choices.includes(m)}
+          onChange={setId}
         />
       </Field>
     </Dialog>

@@ -13,11 +13,12 @@ import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
 import { remember, remembered } from '../../settings'
 import { SkeletonRows } from '../../ui/feedback'
-import { Field, Select } from '../../ui/field'
+import { Field } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Dialog } from '../../ui/overlay'
 import { Money } from '../../ui/values'
+import { ModelPicker } from '../catalog/choose'
 import type { Model } from '../catalog/filter'
 import type { Asked } from './code'
 import { FailedBox } from './modes'
@@ -124,12 +125,13 @@ export function ModelField({
   const t = useT('playground')
   return (
     <Field label={t('model')}>
-      <Select
+      <ModelPicker
         value={model.id}
-        translate="no"
+        shown={[model.name, mark?.(model)].filter(Boolean).join(' — ')}
         className="w-full"
-        options={models.map((m) => ({ value: m.id, label: [m.name, mark?.(m)].filter(Boolean).join(' — ') }))}
-        onChange={(e) => onModel(e.target.value)}
+        fits={(m) => models.includes(m)}
+        mark={mark}
+        onChange={onModel}
       />
     </Field>
   )

@@ -16,13 +16,14 @@ import { Slug } from '../../ui/copy'
 import { Empty, ErrorBox, Notice, Skeleton } from '../../ui/feedback'
 import { Checkbox, Field, Input, Select, Textarea } from '../../ui/field'
 import { useDraft } from '../../ui/draft'
-import { Chip } from '../../ui/filters'
 import { Icon } from '../../ui/icons'
 import { LinkButton } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Dialog, usePhone } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
+import { ModelPicker } from '../catalog/choose'
+import { ModelList } from '../catalog/choose-list'
 import { useCatalog } from '../catalog/data'
 import { linkTo } from '../playground/share'
 import { efforts, readSchema, readTools, wrong, type Settings } from '../playground/stream'
@@ -180,15 +181,6 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
     wrongPlugins = readList(form.plugins) === null
   const wrongMore = readObject(form.parameters) === null,
     wrongRouting = readObject(form.provider) === null
-  const models = prepared ? [...prepared.models.values()] : []
-  const options = [
-    { value: '', label: t('anyModel') },
-    ...(form.model && !models.some((m) => m.id === form.model)
-      ? [{ value: form.model, label: form.model }]
-      : []),
-    ...models.map((m) => ({ value: m.id, label: m.name })),
-  ]
-  const spare = models.filter((m) => m.id !== form.model && !s.fallbacks.includes(m.id))
   const save = useAction(async () => {
     if (bad.length > 0 || wrongMore || wrongRouting || wrongPlugins || tools.error !== null) return
     const { data } = await put('/api/presets/{name}', {
@@ -220,44 +212,25 @@ function Editor({ p, start }: { p: Preset; start: Form }) {
           />
         </Field>
         <Field label={t('model')} error={at('model')}>
-          <Select
+          <ModelPicker
             value={form.model}
-            translate="no"
-            options={options}
-            onChange={(e) =>
-              change({
-                model: e.target.value,
-                settings: { ...s, fallbacks: s.fallbacks.filter((f) => f !== e.target.value) },
-              })
+            shown={prepared?.models.get(form.model)?.name ?? (form.model || t('anyModel'))}
+            none={t('anyModel')}
+            onChange={(model) =>
+              change({ model, settings: { ...s, fallbacks: s.fallbacks.filter((f) => f !== model) } })
             }
           />
         </Field>
         <div>
           <p className="pb-1.5 text-small font-medium text-ink2">{t('fallbacks')}</p>
-          {s.fallbacks.length > 0 && (
-            <ol className="flex flex-wrap gap-1.5 pb-2" translate="no">
-              {s.fallbacks.map((f) => (
-                <li key={f}>
-                  <Chip name={f} onRemove={() => set({ fallbacks: s.fallbacks.filter((x) => x !== f) })}>
-                    {f}
-                  </Chip>
-                </li>
-              ))}
-            </ol>
-          )}
-          {s.fallbacks.length < 9 && spare.length > 0 && (
-            <Select
-              aria-label={t('addFallback')}
-              value=""
-              onChange={(e) => {
-                if (e.target.value) set({ fallbacks: [...s.fallbacks, e.target.value] })
-              }}
-              options={[
-                { value: '', label: t('addFallback') },
-                ...spare.map((m) => ({ value: m.id, label: m.name })),
-              ]}
-            />
-          )}
+          <ModelList
+            ordered
+            limit={9}
+            value={s.fallbacks}
+            add={t('addFallback')}
+            fits={(m) => m.id !== form.model}
+            onChange={(fallbacks) => set({ fallbacks })}
+          />
           <p className={`pt-1.5 text-small ${at('models') ? 'text-bad' : 'text-ink3'}`}>
             {at('models') ?? t('fallbacksHelp')}
           </p>

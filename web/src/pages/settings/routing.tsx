@@ -18,6 +18,7 @@ import { Icon } from '../../ui/icons'
 import { Tag } from '../../ui/marks'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
+import { ModelPicker } from '../catalog/choose'
 import { useCatalog } from '../catalog/data'
 import { Settings } from './parts'
 import {
@@ -309,7 +310,10 @@ function Editor({ saved }: { saved: Saved }) {
           </div>
         </Panel>
         {failed !== null && refused === undefined && <ErrorBox error={failed} title={explain(failed)} />}
-        <div className="sticky bottom-0 z-10 -mx-1 flex flex-wrap items-center gap-2 border-t border-line bg-canvas px-1 py-3 max-md:bottom-14">
+        <div
+          data-bar
+          className="sticky bottom-0 z-10 -mx-1 flex flex-wrap items-center gap-2 border-t border-line bg-canvas px-1 py-3 max-md:bottom-14"
+        >
           <Button type="submit" look="main" busy={saving.busy} disabled={same}>
             {c('save')}
           </Button>
@@ -524,13 +528,13 @@ function Explanation({
     <div id="effect" className="scroll-mt-16 lg:sticky lg:top-16">
       <Panel title={t('effect')}>
         <Field label={t('model')}>
-          <Select
+          <ModelPicker
             value={plan.model?.id ?? ''}
-            onChange={(e) => plan.choose(e.target.value)}
-            options={plan.models.map((m) => ({
-              value: m.id,
-              label: `${m.name} · ${t('providersN', { n: m.providers.length })}`,
-            }))}
+            shown={
+              plan.model ? `${plan.model.name} · ${t('providersN', { n: plan.model.providers.length })}` : '—'
+            }
+            fits={(m) => m.type === 'chat'}
+            onChange={plan.choose}
           />
         </Field>
         <div
