@@ -223,6 +223,19 @@ test('an owner connects a directory, sees what it has brought and what its group
   await page.done();
 });
 
+test('a team and a member have bars of their budgets, for who sees budgets', async () => {
+  const person = (await (await owner.request.get(`${weir.url}/api/organizations/${org.id}/members`)).json()).data.find((m) => m.you);
+  await post(owner, `/api/budgets?account=${org.id}`, { scope: { kind: 'team', id: search.id }, period: 'month', amount: '120' });
+  await post(owner, `/api/budgets?account=${org.id}`, { scope: { kind: 'member', id: person.id }, period: 'day', amount: '7' });
+  const page = await open(b, weir, { signedIn: true, path: `/org/members?account=${org.id}` });
+  const main = page.getByRole('main');
+  await main.getByRole('img', { name: /0\s₽ spent and 0\s₽ on hold of 120\.00\s₽/ }).waitFor();
+  await main.getByText(/^0\s₽ of 120\.00\s₽, month$/).waitFor();
+  await main.getByText(/^0\s₽ of 7\.00\s₽, day$/).waitFor();
+  await accessible(page);
+  await page.done();
+});
+
 test('members and the switcher in both languages, on a small screen and by keyboard', async () => {
   for (const look of looks) {
     const page = await open(b, weir, { ...look, size: 'small', signedIn: true, path: `/org/members?account=${org.id}` });

@@ -33,6 +33,7 @@ const messages = {
   noBudget: 'no budget of its own',
   of: 'of {amount}',
   left: 'left',
+  spentOf: '{spent} of {amount}, {period}',
   used: '{spent} spent and {held} on hold of {amount}',
   spent: 'spent',
   near: 'nearly used up',

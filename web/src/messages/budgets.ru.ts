@@ -34,6 +34,7 @@ const messages = {
   noBudget: 'своего бюджета нет',
   of: 'из {amount}',
   left: 'осталось',
+  spentOf: '{spent} из {amount}, {period}',
   used: 'потрачено {spent} и в резерве {held} из {amount}',
   spent: 'потрачено',
   near: 'почти исчерпан',

@@ -59,7 +59,7 @@ export const accountPages: readonly PageRoute[] = [
   {
     path: '/org/members',
     load: () => import('../pages/organization/members'),
-    areas: ['organization'],
+    areas: ['organization', 'budgets'],
     frame: 'account',
   },
   {

@@ -11,11 +11,12 @@ import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../ui/link'
-import { Level, Tag } from '../../ui/marks'
+import { Tag } from '../../ui/marks'
 import { Confirm, Menu, type MenuItem } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
 import { Money } from '../../ui/values'
+import { Bar } from './bar'
 import { alarmed, beside, callOf, filterOf, nearest, nest, parts, type Budget, type Line } from './data'
 import { lineOf, useTitles } from './titles'
 
@@ -236,7 +237,6 @@ function Row({
       ? [{ label: t('delete'), icon: 'trash', tone: 'bad', onSelect: () => onDelete(b) } as const]
       : []),
   ]
-  const p = parts(b)
   return (
     <li
       data-budget={b.id}
@@ -264,22 +264,7 @@ function Row({
           <span className="text-small text-ink2 max-md:order-4 max-md:col-span-2">{t('eachText')}</span>
         ) : (
           <div className="max-md:order-4 max-md:col-span-2 max-md:pr-2">
-            <Level
-              total={1000}
-              label={t('used', {
-                spent: money(b.spent),
-                held: money(b.held),
-                amount: money(b.amount),
-              })}
-              parts={[
-                {
-                  key: 'spent',
-                  value: p.spent,
-                  className: p.spent + p.held >= 900 ? 'bg-warn' : 'bg-accent',
-                },
-                { key: 'held', value: p.held, className: 'bg-hold' },
-              ]}
-            />
+            <Bar b={b} />
           </div>
         )}
         <span className="text-right text-small max-md:order-3 max-md:col-span-2 max-md:pr-2">

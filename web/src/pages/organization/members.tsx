@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useAction } from '../../api/action'
 import { account, patch, post, remove } from '../../api/client'
-import { getOrganization, listOrganizationMembers } from '../../api/operations'
+import { getOrganization, listBudgets, listOrganizationMembers } from '../../api/operations'
 import { meQuery, queries, renew } from '../../api/query'
 import { money } from '../../format'
 import { useT } from '../../i18n'
@@ -17,6 +17,7 @@ import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { Money, When } from '../../ui/values'
+import { Bars } from '../budgets/bar'
 import { Directory } from './directory'
 import { Form, Sure, TeamField, type Invitation, type Member, type Organization, type Team } from './parts'
 import { Services } from './services'
@@ -48,6 +49,7 @@ function Members({ id }: { id: string }) {
   const path = { id }
   const org = useQuery(getOrganization({ path }))
   const members = useQuery(listOrganizationMembers({ path }))
+  const budgets = useQuery({ ...listBudgets(), enabled: org.data?.data.budgets === true }).data?.data ?? []
   const [open, setOpen] = useState<Open | null>(null)
   const close = () => setOpen(null)
   const o = org.data?.data
@@ -149,7 +151,12 @@ function Members({ id }: { id: string }) {
                 key: 'spent',
                 head: t('spentMonth'),
                 align: 'end',
-                cell: (m) => (m.spent_month === null ? '' : <Money value={m.spent_month} />),
+                cell: (m) => (
+                  <>
+                    {m.spent_month !== null && <Money value={m.spent_month} />}
+                    <Bars all={budgets} kind="member" id={m.id} />
+                  </>
+                ),
               },
               {
                 key: 'active',
@@ -179,6 +186,7 @@ function Members({ id }: { id: string }) {
                     , {t('keysOf', { n: m.keys })}
                     {m.spent_month !== null && <>, {t('thisMonth', { spent: money(m.spent_month) })}</>}
                   </span>
+                  <Bars all={budgets} kind="member" id={m.id} />
                 </span>
                 {actions(m)}
               </div>
@@ -206,11 +214,14 @@ function Members({ id }: { id: string }) {
                     key={g.id}
                     className="flex min-h-11 items-center gap-2 border-b border-line px-4 py-1.5 last:border-0"
                   >
-                    <span translate="no" className="min-w-0 font-medium break-words">
-                      {g.name}
-                    </span>
-                    <span className="flex-1 text-small whitespace-nowrap text-ink3">
-                      {t('people', { n: g.members })}
+                    <span className="min-w-0 flex-1">
+                      <span translate="no" className="font-medium break-words">
+                        {g.name}
+                      </span>{' '}
+                      <span className="text-small whitespace-nowrap text-ink3">
+                        {t('people', { n: g.members })}
+                      </span>
+                      <Bars all={budgets} kind="team" id={g.id} />
                     </span>
                     {makesTeams && (
                       <Menu
