@@ -15,8 +15,8 @@ import (
 // versionsSince is the migration that made the table of versions. Older ones have no row in it.
 const versionsSince = 33
 
-// before is the folder with the migrations of the versions before 1.0. It goes in Weir 1.2: a database that old is then opened by 1.1 first.
-const before = "before1.0"
+// beforeDir is the folder with the migrations of the versions before 1.0. Weir 1.2 removes it: a database that old is then opened by 1.1 first.
+const beforeDir = "before1.0"
 
 // Migrate makes the tables of a new database with the first of files, which has all of them, and applies the later ones. A database whose tables are
 // older than the first gets there by the migrations in the folder before1.0, which end with the number of the first. It notes beside each
@@ -48,7 +48,7 @@ func Migrate(ctx context.Context, files fs.FS, provider func(fs.FS) (*goose.Prov
 
 // catchUp applies the migrations of the versions before 1.0.
 func catchUp(ctx context.Context, files fs.FS, provider func(fs.FS) (*goose.Provider, error)) error {
-	dir, err := fs.Sub(files, before)
+	dir, err := fs.Sub(files, beforeDir)
 	if err != nil {
 		return err
 	}
