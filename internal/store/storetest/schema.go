@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -51,7 +52,7 @@ func (c Chain) oneFile(t *testing.T) {
 	t.Parallel()
 	chain, fresh := c.Empty(t), c.Empty(t)
 	c.UpTo(t, chain, one)
-	c.migrate(t, fresh, c.Files)
+	c.migrate(t, fresh, c.files(t, "00067_schema.sql"))
 	was, is := chain.Schema(t), fresh.Schema(t)
 	if diff := cmp.Diff(strings.Split(was, "\n"), strings.Split(is, "\n")); diff != "" {
 		t.Errorf("the one file makes something else than the chain:\n%s", diff)
@@ -129,8 +130,8 @@ func (c Chain) opened(t *testing.T, b Bare, n int64) (schema string) {
 			t.Errorf("state %d: %q rows are %s", n, got, seed.is)
 		}
 	}
-	if got := b.list(t, `SELECT MAX(version_id) FROM goose_db_version`); !slices.Equal(got, []string{"67"}) {
-		t.Errorf("state %d: the version is %q", n, got)
+	if got, want := b.list(t, `SELECT MAX(version_id) FROM goose_db_version`), fmt.Sprint(c.newest(t)); !slices.Equal(got, []string{want}) {
+		t.Errorf("state %d: the version is %q, want %s", n, got, want)
 	}
 	return b.Schema(t)
 }
@@ -159,18 +160,9 @@ func (c Chain) newerDatabase(t *testing.T) {
 
 func (c Chain) laterMigration(t *testing.T) {
 	t.Parallel()
-	files := fstest.MapFS{"00068_later.sql": {Data: []byte(later)}}
-	err := fs.WalkDir(c.Files, ".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := fs.ReadFile(c.Files, path)
-		files[path] = &fstest.MapFile{Data: text}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := c.files(t, "*.sql")
+	number := c.newest(t) + 1
+	files[fmt.Sprintf("%05d_later.sql", number)] = &fstest.MapFile{Data: []byte(later)}
 	var schemas []string
 	for name, prepare := range map[string]func(Bare){
 		"a new one":                   func(Bare) {},
@@ -183,8 +175,8 @@ func (c Chain) laterMigration(t *testing.T) {
 		for range 2 { // the second finds nothing to do
 			c.migrate(t, b, files)
 		}
-		if got := b.list(t, `SELECT MAX(version_id) FROM goose_db_version`); !slices.Equal(got, []string{"68"}) {
-			t.Errorf("%s: the version is %q", name, got)
+		if got := b.list(t, `SELECT MAX(version_id) FROM goose_db_version`); !slices.Equal(got, []string{fmt.Sprint(number)}) {
+			t.Errorf("%s: the version is %q, want %d", name, got, number)
 		}
 		if got := b.list(t, `SELECT COUNT(*) FROM users WHERE later <> 7`); !slices.Equal(got, []string{"0"}) {
 			t.Errorf("%s: %q users are without the later column", name, got)
@@ -199,6 +191,41 @@ func (c Chain) laterMigration(t *testing.T) {
 	if !strings.Contains(schemas[0], "users_later") {
 		t.Error("nothing has the later index")
 	}
+}
+
+// files are those of the migrations that fit a pattern, and all of those before 1.0.
+func (c Chain) files(t *testing.T, pattern string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	for _, p := range []string{pattern, "before1.0/*.sql"} {
+		names, err := fs.Glob(c.Files, p)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%d migrations %s, %v", len(names), p, err)
+		}
+		for _, name := range names {
+			text, err := fs.ReadFile(c.Files, name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files[name] = &fstest.MapFile{Data: text}
+		}
+	}
+	return files
+}
+
+// newest is the number of the last migration.
+func (c Chain) newest(t *testing.T) int64 {
+	t.Helper()
+	names, err := fs.Glob(c.Files, "*.sql") // in their order
+	if err != nil {
+		t.Fatal(err)
+	}
+	digits, _, _ := strings.Cut(names[len(names)-1], "_")
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // UpTo brings a database to a state of the migrations before 1.0.
