@@ -66,6 +66,7 @@ test('on a phone it is a sheet; a pattern can be taken as it is, over the window
   await model(page).click();
   await page.locator('[role=option]').first().waitFor();
   await fitsWidth(page);
+  assert.ok(await field(page).evaluate((e) => { const r = e.getBoundingClientRect(); return document.elementFromPoint(r.left + 5, r.top + 5) === e; }), 'the list scrolls, and not the field of the words with it');
   await accessible(page);
   await page.getByRole('button', { name: 'Close' }).click();
   await becomes(() => page.evaluate(() => document.activeElement?.textContent), 'Sim Echo');

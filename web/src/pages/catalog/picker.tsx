@@ -56,14 +56,16 @@ export default function Picker({
   if (phone)
     return (
       <Sheet open onOpenChange={change} title={label}>
-        <div id={id}>{list}</div>
+        <div id={id} className="flex h-full flex-col">
+          {list}
+        </div>
       </Sheet>
     )
   return (
     <Popover open onOpenChange={change} label={label} anchor={anchor} modal>
       <div
         id={id}
-        className="-m-2 flex max-h-[min(30rem,calc(var(--radix-popover-content-available-height)-24px))] w-[30rem] max-w-full flex-col"
+        className="-m-2 flex max-h-[min(30rem,calc(var(--radix-popover-content-available-height)-24px))] w-[30rem] max-w-[calc(100vw-32px)] flex-col"
       >
         {list}
       </div>
