@@ -83,7 +83,7 @@ test('the chart and the sums are those of the calls that are asked for, and the 
   const charged = all.reduce((n, r) => n + Number(r.cost_rub), 0);
   assert.ok(charged > 0 && Math.abs((await money(/^Charged$/)) - charged) < 1e-6, `${await money(/^Charged$/)}, want ${charged}`);
   // What the simulator asks for is not known, and that is said instead of 0.
-  assert.equal(await sum(/^Providers ask for$/).textContent(), '—not known of 1 call');
+  assert.equal(await sum(/^Providers’ cost$/).textContent(), '—not known of 1 call');
   assert.equal(await sum(/^Margin$/).textContent(), '—');
   assert.deepEqual(all.map((r) => r.margin_rub).sort(), ['', '0']);
   await page.getByLabel('Result').selectOption('failed');

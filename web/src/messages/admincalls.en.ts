@@ -17,7 +17,7 @@ const messages = {
   calls: 'Calls',
   failed: 'Failed',
   charged: 'Charged',
-  sumUpstream: 'Providers ask for',
+  sumUpstream: 'Providers’ cost',
   sumMargin: 'Margin',
   unknownCost: { one: 'not known of {n} call', other: 'not known of {n} calls' },
   noMargin:

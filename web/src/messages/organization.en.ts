@@ -113,7 +113,7 @@ const messages = {
   directory: 'From your directory',
   noDirectory: 'No directory is connected',
   noDirectoryText:
-    'Entra ID, Okta or Keycloak may say with SCIM who belongs here: who leaves there, is out here within 5 seconds.',
+    'Entra ID, Okta or Keycloak can say with SCIM who belongs here. Who leaves there is out here within 5 seconds.',
   connect: 'Connect',
   connectTitle: 'Connect a directory',
   connectText: 'It gets an address and a token. From then on it brings people in and takes them out.',
