@@ -57,7 +57,7 @@ func (r *Reporter) OverTime(ctx context.Context, q Query) (*Usage, error) {
 	if _, err := r.book.CatchUp(ctx); err != nil {
 		return nil, err
 	}
-	longest := time.Duration(hoursOfAll)
+	longest := hoursOfAll
 	if q.Wallet != "" {
 		longest *= 4
 	}

@@ -18,7 +18,7 @@ func TestTransactionPastItsTime(t *testing.T) {
 	dsn := pgtest.New(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	err := postgres.Transact(t, ctx, dsn, func(r sqldb.Runner) error {
+	err := postgres.Transact(ctx, t, dsn, func(r sqldb.Runner) error {
 		<-ctx.Done()
 		for range 3000 {
 			err := r.RowEach("SELECT CAST($1 AS INT)", 1, []any{1}, func(_ int, row sqldb.Scanner) error { var n int; return row.Scan(&n) })
@@ -39,12 +39,12 @@ func TestTransactionAfterItsTime(t *testing.T) {
 	dsn := pgtest.New(t)
 	over, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
-	if err := postgres.Transact(t, over, dsn, func(sqldb.Runner) error { t.Error("it ran"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := postgres.Transact(over, t, dsn, func(sqldb.Runner) error { t.Error("it ran"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
-	if err := postgres.Transact(t, ctx, dsn, func(r sqldb.Runner) error {
+	if err := postgres.Transact(ctx, t, dsn, func(r sqldb.Runner) error {
 		if _, err := r.Exec("CREATE TABLE late (n INT)", nil); err != nil {
 			return err
 		}

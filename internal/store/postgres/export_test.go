@@ -32,7 +32,7 @@ func WaitsFor(t *testing.T, dsn string) (waits string) {
 }
 
 // Transact runs f in a transaction of an engine of its own.
-func Transact(t *testing.T, ctx context.Context, dsn string, f func(sqldb.Runner) error) error {
+func Transact(ctx context.Context, t *testing.T, dsn string, f func(sqldb.Runner) error) error {
 	t.Helper()
 	cfg, err := configure(dsn, sqldb.QueryFor)
 	if err != nil {
