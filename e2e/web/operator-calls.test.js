@@ -72,7 +72,7 @@ test('the chart and the sums are those of the calls that are asked for, and the 
   await page.getByRole('figure', { name: 'Calls over time' }).waitFor();
   assert.match(await sum(/^Calls$/).textContent(), /^2$/);
   assert.match(await sum(/^Failed$/).textContent(), /^1\s?50(\.0)?\s?%$/);
-  const money = async (name) => Number((await sum(name).evaluate((e) => e.firstChild.textContent)).replace(/[^\d.−-]/g, '').replace('−', '-'));
+  const money = async (name) => Number((await sum(name).evaluate((e) => e.querySelector('[title]').title)).replace(/[^\d.−-]/g, '').replace('−', '-'));
   const file = async () => {
     const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'Download CSV', exact: true }).click()]);
     const [heads, ...rows] = (await readFile(await download.path(), 'utf8')).trim().split('\r\n').map((l) => l.split(','));

@@ -183,7 +183,7 @@ function Times({
   const e = h.earned
   // Of calls whose provider's cost is not known nothing can be said: that is no 0.
   const unknown = e !== null && e.unknown_cost_calls > 0
-  const some = (v: string) => (unknown && v === '0' ? '—' : <Money value={v} exact />)
+  const some = (v: string) => (unknown && v === '0' ? '—' : <Money value={v} headline />)
   return (
     <>
       <div className="pb-4">
@@ -195,7 +195,7 @@ function Times({
               value: integer(h.total_failed),
               note: percent((h.total_failed / h.total_calls) * 100, 1),
             },
-            { label: t('charged'), value: <Money value={h.total_cost} exact /> },
+            { label: t('charged'), value: <Money value={h.total_cost} headline /> },
             ...(e
               ? [
                   {
