@@ -135,13 +135,13 @@ test('videos: options of the model, the price by the rules, two at a time, the p
 
 test('sound to text: time stamps that play from there, speakers, a format that the model does not have', async () => {
   const page = await open(b, weir, { path: '/playground/audio', signedIn: true });
-  const choose = (file) => page.locator('input[data-sound]').setInputFiles(file);
+  const give = (file) => page.locator('input[data-sound]').setInputFiles(file);
   const sound = { name: 'tone.wav', mimeType: 'audio/wav', buffer: wav() };
-  await choose({ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') });
+  await give({ name: 'x.exe', mimeType: 'application/x-msdownload', buffer: Buffer.from('MZ') });
   await page.getByText('x.exe is not an audio file.').waitFor();
   await choose(page, 'Model', 'sim/whisper');
   await page.getByLabel('Format', { exact: true }).selectOption('verbose_json');
-  await choose(sound);
+  await give(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   const first = page.getByRole('article').first();
   await first.getByRole('button', { name: 'Play from 0:00.0' }).click();
@@ -150,11 +150,11 @@ test('sound to text: time stamps that play from there, speakers, a format that t
   await accessible(page);
   await choose(page, 'Model', 'sim/diarize');
   await page.getByLabel('Format', { exact: true }).selectOption('diarized_json');
-  await choose(sound);
+  await give(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await first.getByText('A', { exact: true }).first().waitFor();
   await choose(page, 'Model', 'sim/transcribe');
-  await choose(sound);
+  await give(sound);
   await page.getByRole('button', { name: 'Transcribe' }).click();
   await page.getByText('The answer failed').waitFor();
   await page.getByLabel('Format', { exact: true }).selectOption('json');

@@ -207,7 +207,7 @@ test('an invoice is marked as paid once, and another cancelled with its numbers'
   await window.getByLabel('Amount that was paid back').fill('500');
   await window.getByLabel('Number of the bank').fill('503');
   await window.getByLabel('Reason, which the buyer reads').fill('Asked for by letter');
-  await window.getByText(/500.* leave the wallet.*3.500.* stay/).waitFor();
+  await window.getByText(/500.* is taken from the wallet.*3.500.* stays/).waitFor();
   await accessible(page);
   await window.getByRole('button', { name: /^Take 500/ }).click();
   await page.getByText(/500.* was taken from the wallet/).waitFor();

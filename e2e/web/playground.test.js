@@ -326,7 +326,7 @@ test('what the page says an answer cost is what its call and the statement say, 
   await ask(page, 'A question of seven words, or so');
   await page.getByText('settled', { exact: true }).waitFor();
   const shown = await page.locator('footer [title$="₽"]').getAttribute('title');
-  const sum = await page.getByRole('complementary').locator('[title$="₽"]').first().innerText();
+  const sum = await page.getByRole('complementary').locator('[title$="₽"]').first().getAttribute('title');
   const id = (await page.getByRole('link', { name: 'Open the call' }).getAttribute('href')).split('/').pop();
   const call = (await (await page.request.get(`${weir.url}/api/calls/${id}`)).json()).data;
   assert.deepEqual(call.parameters, { temperature: 0.4, max_tokens: 90, provider: { data_collection: 'deny' } });

@@ -74,7 +74,7 @@ export function Segmented<V extends string>({
         if (v) onChange(v as V)
       }}
       aria-label={label}
-      className={`rounded-control border border-line bg-surface ${wide ? 'flex' : 'inline-flex'}`}
+      className={`flex-wrap rounded-control border border-line bg-surface ${wide ? 'flex' : 'inline-flex'}`}
     >
       {options.map((o) => (
         <ToggleGroup.Item

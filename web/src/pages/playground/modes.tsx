@@ -21,7 +21,7 @@ export function Modes({ now }: { now: Mode }) {
   const there = modes.filter((m) => hasPage(pathOf(m)))
   if (there.length < 2) return null
   return (
-    <nav aria-label={t('modes')} className="flex rounded-control border border-line bg-surface">
+    <nav aria-label={t('modes')} className="flex flex-wrap rounded-control border border-line bg-surface">
       {there.map((m) => (
         <Link
           key={m}
