@@ -67,7 +67,7 @@ test('prices are published at a time, and cancelled before', async () => {
   const publish = dialog.getByRole('button', { name: 'Publish', exact: true });
   assert.equal(await publish.isDisabled(), true);
   await dialog.getByLabel('From').fill('2020-01-01T00:00');
-  if (await dialog.getByLabel('These prices are intended').count() > 0) await dialog.getByLabel('These prices are meant').check();
+  if (await dialog.getByLabel('These prices are intended').count() > 0) await dialog.getByLabel('These prices are intended').check();
   await publish.click();
   await dialog.getByText(/must not be in the past/).waitFor();
   await dialog.getByLabel('From').fill('2099-01-01T00:00');
@@ -157,7 +157,7 @@ test('changes of the public lists are shown, and taken into the draft', async ()
   if (process.env.SHOTS) await page.screenshot({ path: `${process.env.SHOTS}/import.png`, fullPage: true });
   await accessible(page);
   await page.getByRole('button', { name: 'Take openai gpt-4o-mini', exact: true }).click();
-  await page.getByText('With prices of the public lists').waitFor();
+  await page.getByText('With the prices of the public lists').waitFor();
   const draft = await draftOf(page);
   assert.ok(draft.changes.length > 0 && draft.changes.every((c) => c.endpoint.startsWith('openai/openai/gpt-4o-mini') && c.new === null), JSON.stringify(draft.changes));
   await page.getByRole('button', { name: 'Publish', exact: true }).click();
@@ -167,7 +167,7 @@ test('changes of the public lists are shown, and taken into the draft', async ()
   await page.getByRole('table', { name: 'History' }).getByText('public lists of').waitFor();
   await becomes(async () => (await (await weir.call('/v1/models')).json()).data.some((m) => m.id === 'openai/gpt-4o-mini' && JSON.stringify(m).includes('openai')), false);
   await page.getByRole('button', { name: 'Revert' }).first().click();
-  await page.getByText('With prices of the public lists').waitFor();
+  await page.getByText('With the prices of the public lists').waitFor();
   await page.getByRole('button', { name: 'Leave these out' }).click();
   await becomes(() => draftOf(page), null);
   await page.done();
