@@ -29,7 +29,7 @@ export function Modes({ now }: { now: Mode }) {
           {...({ activeOptions: { exact: true } } as object)}
           aria-current={m === now ? 'page' : undefined}
           className={
-            'flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-2 text-small ' +
+            'flex h-[30px] min-w-0 flex-auto items-center justify-center truncate px-1 text-small ' +
             'font-medium text-ink2 no-underline first:rounded-l-[5px] last:rounded-r-[5px] ' +
             'hover:text-ink aria-[current=page]:bg-sunken aria-[current=page]:text-ink max-md:h-11'
           }
