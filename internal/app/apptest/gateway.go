@@ -247,7 +247,7 @@ func (gw *Gateway) WantBalanced(t *testing.T) {
 // WaitFor polls cond until it holds, ever less often. The deadline only prevents a hang.
 func WaitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(3 * time.Minute)
 	for pause := time.Millisecond; !cond(); pause = min(2*pause, 64*time.Millisecond) {
 		select {
 		case <-time.After(pause):

@@ -214,7 +214,7 @@ func (s *Server) start() error {
 	}
 	defer func() { _ = log.Close() }()
 	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=",
-		"-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "max_wal_size=256MB", "-c", "log_lock_waits=on")
+		"-c", "max_connections=600", "-c", "shared_buffers=32MB", "-c", "max_wal_size=256MB", "-c", "log_lock_waits=on")
 	cmd.Stdout, cmd.Stderr = log, log
 	begun := make(chan error)
 	ended := make(chan ending, 1)
