@@ -149,6 +149,7 @@ type twoActs struct {
 	audits        []string   // there is one line of any of these; none: the act has no line of its own
 	statuses      []int      // in order
 	says          string     // in the answer that is refused; "": none is
+	after         func()     // makes all as it was; nil: nothing is to do
 }
 
 // same is the act by both administrators, in the same words.
@@ -314,18 +315,27 @@ var actsOnce = map[string]func(*actsDesk) twoActs{
 		return x
 	},
 	"provider taken out by two": func(d *actsDesk) (x twoActs) {
-		d.bosses[0].Do(d.T, "DELETE", "/api/admin/absences/provider:works", nil) // of the case before, if it left it out
 		x.first, x.second = d.same("PUT", "/api/admin/absences/provider:works", map[string]any{"mode": "drain"})
-		x.audits, x.statuses = []string{audit.ServiceDrained, audit.ServiceEjected}, []int{200, 200}
+		x.audits, x.statuses, x.after = []string{audit.ServiceDrained, audit.ServiceEjected}, []int{200, 200}, d.back
 		return x
 	},
 	"provider returned by two": func(d *actsDesk) (x twoActs) {
 		d.made(d.bosses[0], "PUT", "/api/admin/absences/provider:works", map[string]any{"mode": "drain"})
 		x.first, x.second = d.same("DELETE", "/api/admin/absences/provider:works", nil)
 		x.says = "is back already"
-		x.audits, x.statuses = []string{audit.ServiceReturned}, []int{200, 409}
+		x.audits, x.statuses, x.after = []string{audit.ServiceReturned}, []int{200, 409}, d.back
 		return x
 	},
+}
+
+// back returns the provider to service, and waits until calls are answered.
+func (d *actsDesk) back() {
+	d.Helper()
+	d.bosses[0].Do(d.T, http.MethodDelete, "/api/admin/absences/provider:works", nil) // it may be back
+	apptest.WaitFor(d.T, "the provider to be asked", func() bool {
+		return d.payer.Chat(d.T, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}).Status == http.StatusOK
+	})
+	d.call() // its charge is posted, and those before
 }
 
 // paid is a payment of the payer that has succeeded.
@@ -378,6 +388,9 @@ func TestActsAreDoneOnce(t *testing.T) {
 				d.T = t
 				x := open(&d)
 				d.once(&x)
+				if x.after != nil {
+					x.after()
+				}
 			}
 		})
 	}
