@@ -20,9 +20,14 @@ for (const { pages } of groups) {
     for (const [suffix, look] of looks) {
       if (!only.split(',').some((part) => (name + suffix).includes(part))) continue;
       const page = await open(b, weir, { ...look, signedIn, path: typeof path === 'function' ? path(weir) : path });
-      await act?.(page, weir, look);
-      await settled(page);
-      await page.screenshot({ path: `${folder}/${name}${suffix}.png` });
+      try {
+        await act?.(page, weir, look);
+        await settled(page);
+        await page.screenshot({ path: `${folder}/${name}${suffix}.png` });
+      } catch (e) { // the others are made all the same
+        console.error(`${name}${suffix}: ${e}`);
+        process.exitCode = 1;
+      }
       for (const complaint of page.complaints) console.error(`${name}${suffix}: ${complaint}`);
       await page.context().close();
     }
@@ -30,4 +35,4 @@ for (const { pages } of groups) {
 }
 await b.close();
 await weir.stop();
-process.exit(0);
+process.exit();

@@ -2,7 +2,7 @@
 export const pages = [
   { name: 'overview', path: '/overview', signedIn: true },
   { name: 'activity', path: '/activity', signedIn: true },
-  { name: 'activity-views', path: '/activity?by=key&show=calls&days=7', signedIn: true, act: async (page) => { await page.getByRole('button', { name: /^(Views|Виды)$/ }).click(); await page.getByRole('dialog').getByRole('link').first().waitFor(); } },
+  { name: 'activity-views', path: '/activity?by=key&show=calls&days=7', signedIn: true, act: async (page) => { await page.getByRole('button', { name: /^(Views|Наборы фильтров)$/ }).click(); await page.getByRole('dialog').getByRole('link').first().waitFor(); } },
   { name: 'money', path: '/money', signedIn: true },
   { name: 'jobs', path: '/jobs', signedIn: true },
 ];

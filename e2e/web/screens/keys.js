@@ -1,6 +1,6 @@
 export const pages = [
   { name: 'keys', path: '/keys', signedIn: true },
-  { name: 'keys-new', path: '/keys', signedIn: true, act: async (page) => { await filled(page); await page.locator('main summary').first().click(); await page.locator('main details textarea').first().fill('sim/*'); } },
+  { name: 'keys-new', path: '/keys', signedIn: true, act: async (page) => { await filled(page); await page.locator('main summary').first().click(); } },
   { name: 'keys-made', path: '/keys', signedIn: true, act: async (page) => { await filled(page); await page.locator('main form button[type=submit]').click(); await page.getByRole('tabpanel').waitFor(); } },
   { name: 'key', path: (weir) => `/keys/${weir.keyOfScreens}`, signedIn: true },
 ];
