@@ -15,8 +15,6 @@ import (
 	"testing"
 
 	"weir/internal/apikey"
-	"weir/internal/app"
-	"weir/internal/config"
 	"weir/internal/money"
 )
 
@@ -401,14 +399,7 @@ func (c *ceilings) agree(t *testing.T, l *limit) {
 // charged is what the calls of keys cost by the sums of their calls, which the ledger keeps apart from the limits.
 func (c *ceilings) charged(t *testing.T, of []*customer) []money.Nano {
 	t.Helper()
-	cfg, err := config.Load(of[0].file, func(string) (string, bool) { return "", false }, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := app.OpenAdmin(t.Context(), cfg, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := opened(t, of[0].file)
 	defer o.Close()
 	u, err := o.UserNamed(t.Context(), c.wallet)
 	if err != nil {

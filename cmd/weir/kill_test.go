@@ -504,10 +504,10 @@ func (b *books) balanced(t *testing.T, c *customer, reported int64, sum money.Na
 	}
 }
 
-// charges returns the number of a customer's charged calls.
-func (b *books) charges(t *testing.T, c *customer) (calls int64) {
+// opened is what commands work on, of the node that a file configures.
+func opened(t *testing.T, file string) *app.Admin {
 	t.Helper()
-	cfg, err := config.Load(c.file, func(string) (string, bool) { return "", false }, nil)
+	cfg, err := config.Load(file, func(string) (string, bool) { return "", false }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -515,6 +515,13 @@ func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return o
+}
+
+// charges returns the number of a customer's charged calls.
+func (b *books) charges(t *testing.T, c *customer) (calls int64) {
+	t.Helper()
+	o := opened(t, c.file)
 	defer o.Close()
 	u, err := o.UserNamed(t.Context(), c.name)
 	if err != nil {
