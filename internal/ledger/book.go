@@ -54,7 +54,7 @@ type Book struct {
 	asleep     atomic.Bool   // the applier waits for work
 	applyPause time.Duration // before it applies; its rounds alone use it
 
-	upkeep struct { // guarded by its mutex; see Tick
+	upkeep struct { // guarded by its mutex; see beat
 		sync.Mutex
 		beatAt time.Time
 		seen   map[string]sighting
@@ -62,7 +62,7 @@ type Book struct {
 
 	dropped atomic.Int64 // uncharged records that found no room
 
-	applier, keeper *loop.Loop
+	applier, keeper, sweeper *loop.Loop
 }
 
 // sighting is when a node's beat was seen to change.
@@ -93,7 +93,8 @@ func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 	b.upkeep.seen = map[string]sighting{}
 	b.applyPause = cfg.ApplyEvery
 	b.applier = loop.New(0, b.applyRound)
-	b.keeper = loop.Every(cfg.TickEvery, b.upkeepRound)
+	b.keeper = loop.Every(cfg.TickEvery, b.upkeepRound(b.signs))
+	b.sweeper = loop.Every(cfg.TickEvery, b.upkeepRound(b.sweep))
 	for i := range b.shards {
 		b.shards[i].shares = map[shareID]*share{}
 	}
@@ -102,6 +103,7 @@ func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 	}
 	b.applier.Start()
 	b.keeper.Start()
+	b.sweeper.Start()
 	return b, nil
 }
 
@@ -215,6 +217,7 @@ func (b *Book) Close(ctx context.Context) error {
 func (b *Book) end() {
 	b.applier.Stop()
 	b.keeper.Stop()
+	b.sweeper.Stop()
 }
 
 // Abandon ends the Book as the death of its process would: nothing is flushed, nothing given back.

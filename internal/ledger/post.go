@@ -284,12 +284,13 @@ func (b *Book) Unlease(ctx context.Context, wallet string) error {
 	if err := b.Flush(ctx); err != nil {
 		return err
 	}
+	var list []back
 	p := b.lock(shareID{Wallet: wallet})
-	defer p.mu.Unlock()
 	if p.busy == nil && p.lease != nil && p.lease.free() > 0 {
-		return b.restore(ctx, p, p.lease, p.lease.free())
+		list = append(list, p.lease.giving(p.lease.free()))
 	}
-	return nil
+	p.mu.Unlock()
+	return b.restore(ctx, list)
 }
 
 // GiveBack is GiveBack after a flush: a call of this node that has ended can be refunded.

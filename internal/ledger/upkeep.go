@@ -3,23 +3,30 @@ package ledger
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"weir/internal/money"
 )
 
-func (b *Book) upkeepRound(ctx context.Context) {
-	if err := b.Tick(ctx); err != nil && ctx.Err() == nil {
-		b.log.Debug("upkeep of leases", "error", err)
+// Tick does one round of all upkeep: signs, and then sweep. The Book calls each every TickEvery, and neither waits for the other: on a store
+// that is slow for each wallet, a sweep over many lasts longer than leases without a sign of life.
+func (b *Book) Tick(ctx context.Context) error { return errors.Join(b.signs(ctx), b.sweep(ctx)) }
+
+func (b *Book) upkeepRound(of func(context.Context) error) func(context.Context) {
+	return func(ctx context.Context) {
+		if err := of(ctx); err != nil && ctx.Err() == nil {
+			b.log.Debug("upkeep of leases", "error", err)
+		}
 	}
 }
 
-// Tick does one round of upkeep: it prepares the journal's next file, gives a sign of life, closes the leases of dead nodes, answers
-// recalls, and returns unused money. The Book calls it every TickEvery.
-func (b *Book) Tick(ctx context.Context) error {
+// signs does what other nodes and new calls wait for: it prepares the journal's next file, gives a sign of life, closes the leases of dead
+// nodes, answers recalls, and says what is held here.
+func (b *Book) signs(ctx context.Context) error {
 	prepared := b.journal.Prepare()
 	alive, err := b.beat(ctx)
-	err = errors.Join(prepared, err, b.answerRecalls(ctx), b.sweep(ctx))
+	err = errors.Join(prepared, err, b.answerRecalls(ctx))
 	if alive { // last: others wait for recalls
 		err = errors.Join(err, b.tell(ctx))
 	}
@@ -127,28 +134,27 @@ func (b *Book) answerRecalls(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var errs []error
+	var list []back
 	for _, id := range ids {
 		if p := mine[id]; p != nil {
-			errs = append(errs, b.giveBack(ctx, p, id))
+			list = b.giveBack(list, p, id)
 		}
 	}
-	return errors.Join(errs...)
+	return b.restore(ctx, list)
 }
 
-// giveBack returns all that the lease has free, and is answer enough when that is nothing.
-func (b *Book) giveBack(ctx context.Context, p *share, id int64) error {
+// giveBack adds all that the lease has free, which is answer enough when it is nothing.
+func (b *Book) giveBack(list []back, p *share, id int64) []back {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy != nil { // it is being borrowed for: the next round
-		return nil
+		return list
 	}
 	p.tight = b.cfg.Now().Add(b.cfg.SpendFor)
-	l := p.byID(id)
-	if l == nil {
-		return nil
+	if l := p.byID(id); l != nil {
+		list = append(list, l.giving(max(0, l.free())))
 	}
-	return b.restore(ctx, p, l, max(0, l.free()))
+	return list
 }
 
 func (p *share) byID(id int64) *lease {
@@ -163,22 +169,47 @@ func (p *share) byID(id int64) *lease {
 	return nil
 }
 
-// restore returns n of a lease to the store. It is called and returns with the share's lock.
-func (b *Book) restore(ctx context.Context, p *share, l *lease, n money.Nano) error {
-	l.granted -= n // first, so that it is not spent meanwhile
+// back is money on its way from a lease to the store. Its share is busy until end.
+type back struct {
+	lease *lease
+	n     money.Nano
+	end   func()
+}
+
+// giving takes n out of the lease at once, so that it is not spent meanwhile. It is called with the share's lock.
+func (l *lease) giving(n money.Nano) back {
+	l.granted -= n
 	l.low = l.free()
-	end := p.begin()
-	defer end()
-	p.mu.Unlock()
-	short, cancel := b.storeContext(ctx)
-	err := b.store.Return(short, b.node, []Return{{Fund: l.fund, Lease: l.id, Amount: n}})
-	cancel()
-	p.mu.Lock()
-	if err != nil { // perhaps it went back, perhaps not: closing the lease settles it
-		l.unsure = true
-		p.retire(l)
+	return back{lease: l, n: n, end: l.share.begin()}
+}
+
+// returnsAtOnce bounds how many wallets wait for one transaction.
+const returnsAtOnce = 32
+
+// restore returns money to the store. It is called without the lock of any share.
+func (b *Book) restore(ctx context.Context, list []back) error {
+	var errs []error
+	for part := range slices.Chunk(list, returnsAtOnce) {
+		rs := make([]Return, len(part))
+		for i, x := range part {
+			rs[i] = Return{Fund: x.lease.fund, Lease: x.lease.id, Amount: x.n}
+		}
+		short, cancel := b.storeContext(ctx)
+		err := b.store.Return(short, b.node, rs)
+		cancel()
+		for _, x := range part {
+			p := x.lease.share
+			p.mu.Lock()
+			if err != nil { // perhaps it went back, perhaps not: closing the lease settles it
+				x.lease.unsure = true
+				p.retire(x.lease)
+			}
+			x.end()
+			p.mu.Unlock()
+		}
+		errs = append(errs, err)
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // sweep returns money that leases did not need for SpendFor, closes unused leases, and drops shares without leases.
@@ -187,18 +218,23 @@ func (b *Book) sweep(ctx context.Context) error {
 	var errs []error
 	var closing []*lease
 	var reported []*share
+	var spare []back
 	for _, p := range b.shares() {
 		p.mu.Lock()
 		if p.busy == nil {
-			errs = append(errs, b.cover(ctx, p, now), b.trim(ctx, p, now))
+			errs = append(errs, b.cover(ctx, p, now))
+			spare = b.trim(spare, p, now)
 			if list := p.closable(); len(list) > 0 {
 				p.closing = true
 				closing, reported = append(closing, list...), append(reported, p)
 			}
 		}
 		p.mu.Unlock()
+		if len(spare) == returnsAtOnce { // no share is busy longer than one transaction
+			errs, spare = append(errs, b.restore(ctx, spare)), nil
+		}
 	}
-	errs = append(errs, b.close(ctx, closing))
+	errs = append(errs, b.restore(ctx, spare), b.close(ctx, closing))
 	for _, p := range reported {
 		p.mu.Lock()
 		p.closing = false
@@ -236,11 +272,11 @@ func (b *Book) cover(ctx context.Context, p *share, now time.Time) error {
 	return nil
 }
 
-// trim returns money of the lease that has been free for SpendFor.
-func (b *Book) trim(ctx context.Context, p *share, now time.Time) error {
+// trim adds money of the lease that has been free for SpendFor.
+func (b *Book) trim(list []back, p *share, now time.Time) []back {
 	l := p.lease
 	if l == nil || now.Sub(p.lowSince) < b.cfg.SpendFor {
-		return nil
+		return list
 	}
 	n := max(0, min(l.low, l.free()))
 	p.lowSince = now
@@ -248,11 +284,10 @@ func (b *Book) trim(ctx context.Context, p *share, now time.Time) error {
 	switch {
 	case l.holds == 0 && l.free() <= n || l.epoch != b.epoch.Load():
 		p.retire(l)
-		return nil
-	case n == 0:
-		return nil
+	case n > 0:
+		return append(list, l.giving(n))
 	}
-	return b.restore(ctx, p, l, n)
+	return list
 }
 
 // closable takes the former leases that no hold uses.
