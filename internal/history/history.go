@@ -97,6 +97,8 @@ type Writer interface {
 	KeepResponses(ctx context.Context, list []*Response) error
 	// MarkResponse sets status and StaleAt of a response that is not final, and reports whether there was one.
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
+	// CarryResponses sets StaleAt of those that are not final, which are InProgress then, and reports for each whether it was there.
+	CarryResponses(ctx context.Context, list []*Response, staleAt time.Time) ([]bool, error)
 	// DeleteResponse forgets one, and reports whether there was one.
 	DeleteResponse(ctx context.Context, account, id string) (bool, error)
 	// DeleteResponses forgets at most n final responses of an account. Unless e is nil, it records e, and forgets the answers that are kept for

@@ -21,7 +21,8 @@ type memory struct {
 	items map[string]string
 	err   error
 	swept int
-	wrote int // transactions of KeepResponses
+	wrote int           // transactions of KeepResponses
+	slow  time.Duration // what CarryResponses takes
 
 	refused string // the response that the store can never take
 
@@ -111,6 +112,18 @@ func (s *memory) MarkResponse(_ context.Context, account, id string, status hist
 	r.Status, r.StaleAt = status, staleAt
 	s.kept[account+id] = r
 	return true, nil
+}
+
+func (s *memory) CarryResponses(ctx context.Context, list []*history.Response, staleAt time.Time) (there []bool, err error) {
+	time.Sleep(s.slow)
+	for _, r := range list {
+		done, err := s.MarkResponse(ctx, r.Account, r.ID, history.InProgress, staleAt)
+		if err != nil {
+			return nil, err
+		}
+		there = append(there, done)
+	}
+	return there, nil
 }
 
 func (s *memory) DeleteResponse(_ context.Context, account, id string) (bool, error) {
@@ -431,6 +444,35 @@ func TestClose(t *testing.T) {
 		}
 		_, err := m.Begin(t.Context(), queued("resp_late"))
 		wantKind(t, err, fault.Draining)
+	})
+}
+
+// TestManyRunsOnASlowStore has a node carry more responses than the store could mark one by one before they count as given up.
+func TestManyRunsOnASlowStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newMemory()
+		s.slow = 4 * time.Second
+		m := manager(t, s, func(c *history.Config) { c.MaxRuns = 600 })
+		var runs []*history.Run
+		for i := range 600 {
+			run, err := m.Begin(t.Context(), queued(fmt.Sprintf("resp_%d", i)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, run)
+		}
+		for range 10 {
+			time.Sleep(10 * time.Second)
+			for i, run := range runs {
+				if got := status(t, m, fmt.Sprintf("resp_%d", i)); got.Final() || run.Context().Err() != nil {
+					t.Fatalf("%d is %s, %v", i, got, run.Context().Err())
+				}
+			}
+		}
+		for _, run := range runs {
+			run.End(history.Answer{Status: history.Completed})
+		}
 	})
 }
 

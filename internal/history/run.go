@@ -3,6 +3,7 @@ package history
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"weir/internal/fault"
@@ -75,7 +76,7 @@ func (r *Run) Context() context.Context { return r.ctx }
 
 // Started reports that somebody works on the response.
 func (r *Run) Started() {
-	r.m.mark(r.ctx, r)
+	r.m.carry(r.ctx, []*Run{r})
 }
 
 // Carry makes the response in the caller's goroutine and ends the run in every case: with the answer that work passed to Answer, or else
@@ -117,18 +118,27 @@ func (r *Run) given() bool {
 	return errors.As(context.Cause(r.ctx), &f) && f.Kind == fault.Canceled
 }
 
-// mark reports to the store that a run is carried, and ends the run when the store disagrees.
-func (m *Manager) mark(ctx context.Context, r *Run) {
-	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
-	defer cancel()
-	there, err := m.store.MarkResponse(short, r.r.Account, r.r.ID, InProgress, m.stale())
-	switch {
-	case err != nil:
-		if ctx.Err() == nil {
+// carryAtOnce bounds how many responses one transaction marks.
+const carryAtOnce = 500
+
+// carry reports to the store that runs are carried, and ends those with which the store disagrees.
+func (m *Manager) carry(ctx context.Context, runs []*Run) {
+	for part := range slices.Chunk(runs, carryAtOnce) {
+		list := make([]*Response, len(part))
+		for i, r := range part {
+			list[i] = &r.r
+		}
+		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+		there, err := m.store.CarryResponses(short, list, m.stale())
+		cancel()
+		if err != nil && ctx.Err() == nil {
 			m.cfg.Report("a background response could not be stored", err)
 		}
-	case !there:
-		m.end(r.r.ID)
+		for i := range there {
+			if !there[i] {
+				m.end(list[i].ID)
+			}
+		}
 	}
 }
 
@@ -161,11 +171,7 @@ func (m *Manager) endAndWait(ctx context.Context, id string) {
 const endFor = 2 * time.Second
 
 // beat reports all that is carried to the store.
-func (m *Manager) beat(ctx context.Context) {
-	for _, r := range m.under() {
-		m.mark(ctx, r)
-	}
-}
+func (m *Manager) beat(ctx context.Context) { m.carry(ctx, m.under()) }
 
 func (m *Manager) under() []*Run {
 	m.mu.Lock()

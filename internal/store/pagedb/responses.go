@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -146,6 +147,32 @@ func (s *Pages) MarkResponse(ctx context.Context, account, id string, status his
 	changed, err := s.db.ExecLazily(ctx, `UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
 		string(status), staleAt.UnixMicro(), account, id)
 	return changed == 1, err
+}
+
+// CarryResponses is history.Writer.CarryResponses.
+func (s *Pages) CarryResponses(ctx context.Context, list []*history.Response, staleAt time.Time) (there []bool, err error) {
+	sorted := slices.Clone(list) // two nodes that both carry one would wait for each other else
+	slices.SortFunc(sorted, func(a, b *history.Response) int { return strings.Compare(a.ID, b.ID) })
+	args := make([]any, 0, 3*len(list))
+	for _, r := range sorted {
+		args = append(args, staleAt.UnixMicro(), r.Account, r.ID)
+	}
+	found := make(map[*history.Response]bool, len(list))
+	err = s.db.WriteLazily(ctx, func(t *sqldb.Tx) error {
+		changed, err := t.ExecEach(`UPDATE responses SET status = 'in_progress', stale_at = $1 WHERE account = $2 AND id = $3 AND status IN ('queued', 'in_progress')`, 3, args)
+		for i, n := range changed {
+			found[sorted[i]] = n == 1
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	there = make([]bool, len(list))
+	for i, r := range list {
+		there[i] = found[r]
+	}
+	return there, nil
 }
 
 // DeleteResponse is history.Writer.DeleteResponse.

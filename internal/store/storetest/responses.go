@@ -260,8 +260,16 @@ func underWay(t *testing.T, s *store.Store) {
 	r := response("usr_1", "resp_1", "")
 	r.Status, r.Background, r.Output, r.Items = history.Queued, true, []byte{}, nil
 	keepResponse(t, s, r)
-	if done, err := s.Pages.MarkResponse(t.Context(), r.Account, r.ID, history.InProgress, at.Add(time.Hour)); !done || err != nil {
-		t.Fatalf("%t %v", done, err)
+	other := response("usr_2", "resp_2", "")
+	other.Status, other.Background = history.Queued, true
+	final := response("usr_1", "resp_0", "")
+	keepResponse(t, s, other)
+	keepResponse(t, s, final)
+	stranger := *other
+	stranger.Account = "usr_1"
+	list := []*history.Response{other, &stranger, r, response("usr_1", "resp_3", ""), final}
+	if there, err := s.Pages.CarryResponses(t.Context(), list, at.Add(time.Hour)); err != nil || !slices.Equal(there, []bool{true, false, true, false, false}) {
+		t.Fatalf("%v %v", there, err)
 	}
 	r.Status, r.StaleAt = history.InProgress, at.Add(time.Hour)
 	wantResponse(t, s, r)
