@@ -45,46 +45,46 @@ func (p *location) AfterApply() error {
 }
 
 type commands struct {
-	Serve     serveCmd     `cmd:"" help:"Run the gateway with a configuration."`
-	Demo      demoCmd      `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
-	Sim       simCmd       `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
-	User      userCmd      `cmd:"" help:"Add, list, disable and enable users."`
-	Key       keyCmd       `cmd:"" help:"Create, list, disable, enable and delete API keys."`
-	Topup     topupCmd     `cmd:"" help:"Add rubles to a user's wallet."`
-	Payments  paymentsCmd  `cmd:"" help:"List payments, compare them with the provider's, refund them."`
-	Alert     alertCmd     `cmd:"" help:"What operators are alerted of, and where that goes."`
-	Vouchers  vouchersCmd  `cmd:"" help:"Make codes that put money into wallets, list and revoke them."`
-	Org       orgCmd       `cmd:"" help:"List, show and make organizations, with their members, teams and directories."`
-	Budget    budgetCmd    `cmd:"" help:"List, set and delete the budgets of an account."`
-	Invoice   invoiceCmd   `cmd:"" help:"Credit transfers of organizations, read statements of the bank, make acts."`
-	Import    importCmd    `cmd:"" help:"Make keys and presets from the exports of other gateways."`
-	Ledger    ledgerCmd    `cmd:"" help:"Check and correct the ledger, explain charges."`
-	Batch     batchCmd     `cmd:"" help:"List and cancel batches."`
-	Job       jobCmd       `cmd:"" help:"List, retry and end videos, batches, webhooks and notices."`
-	Audit     auditCmd     `cmd:"" help:"Check the audit log."`
-	Catalog   catalogCmd   `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
-	Provider  providersCmd `cmd:"" help:"Test whether a provider works as it is configured."`
-	Setting   settingCmd   `cmd:"" help:"Change settings for a while, on all nodes."`
-	Service   serviceCmd   `cmd:"" help:"Take endpoints, models and providers out of service, and bring them back."`
-	State     stateCmd     `cmd:"" help:"Keep what operators set as files: export, plan, apply."`
-	Price     priceCmd     `cmd:"" help:"Change prices together, in a draft: raise, publish, revert."`
-	Rate      rateCmd      `cmd:"" help:"Show and set the dollar rate and the margin."`
-	Secrets   secretsCmd   `cmd:"" help:"Manage the secrets of the database."`
-	Route     routeCmd     `cmd:"" help:"Explain which providers a request would be sent to, and why."`
-	Ready     readyCmd     `cmd:"" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
-	Top       topCmd       `cmd:"" help:"Watch calls, money and endpoints of a running node in the terminal."`
-	Agent     agentCmd     `cmd:"" help:"Sign programs such as Codex in to a gateway with a browser, and print keys for them."`
-	Export    exportCmd    `cmd:"" help:"Write the calls of finished days as files, into a folder or bucket."`
-	Reconcile reconcileCmd `cmd:"" help:"Compare what a provider exported of its usage with the calls of the gateway."`
-	Sales     salesCmd     `cmd:"" help:"Show what calls brought and cost, by model, provider, account or day."`
-	Backup    backupCmd    `cmd:"" help:"Copy what a node keeps to a folder, while it runs."`
-	Restore   restoreCmd   `cmd:"" help:"Put a backup where a node will find it, and check its ledger."`
-	Migrate   migrateCmd   `cmd:"" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
-	Doctor    doctorCmd    `cmd:"" help:"Examine the installation, and say what to do about each finding."`
-	Version   versionCmd   `cmd:"" help:"Print the version."`
+	Serve      serveCmd      `cmd:"" group:"run" help:"Run the gateway with a configuration."`
+	Demo       demoCmd       `cmd:"" group:"run" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
+	Sim        simCmd        `cmd:"" group:"run" help:"Run the provider simulator alone, to test programs against it."`
+	Ready      readyCmd      `cmd:"" group:"run" help:"Ask the node of this machine whether it takes calls; exit with 1 when it does not."`
+	Top        topCmd        `cmd:"" group:"run" help:"Watch calls, money and endpoints of a running node in the terminal."`
+	Doctor     doctorCmd     `cmd:"" group:"run" help:"Examine the installation, and say what to do about each finding."`
+	Version    versionCmd    `cmd:"" group:"run" help:"Print the version."`
+	Completion completionCmd `cmd:"" group:"run" help:"Print what makes a shell complete commands and flags."`
+	User       userCmd       `cmd:"" group:"people" help:"Add, list, disable and enable users."`
+	Key        keyCmd        `cmd:"" group:"people" help:"Create, list, disable, enable and delete API keys."`
+	Org        orgCmd        `cmd:"" group:"people" help:"List, show and make organizations, with their members, teams and directories."`
+	Budget     budgetCmd     `cmd:"" group:"people" help:"List, set and delete the budgets of an account."`
+	Agent      agentCmd      `cmd:"" group:"people" help:"Sign programs such as Codex in to a gateway with a browser, and print keys for them."`
+	Topup      topupCmd      `cmd:"" group:"money" help:"Add rubles to a user's wallet."`
+	Payments   paymentsCmd   `cmd:"" group:"money" help:"List payments, compare them with the provider's, refund them."`
+	Vouchers   vouchersCmd   `cmd:"" group:"money" help:"Make codes that put money into wallets, list and revoke them."`
+	Invoice    invoiceCmd    `cmd:"" group:"money" help:"Credit transfers of organizations, read statements of the bank, make acts."`
+	Ledger     ledgerCmd     `cmd:"" group:"money" help:"Check and correct the ledger, explain charges."`
+	Reconcile  reconcileCmd  `cmd:"" group:"money" help:"Compare what a provider exported of its usage with the calls of the gateway."`
+	Sales      salesCmd      `cmd:"" group:"money" help:"Show what calls brought and cost, by model, provider, account or day."`
+	Catalog    catalogCmd    `cmd:"" group:"models" help:"Show and change models, providers and prices, or import open price lists."`
+	Provider   providersCmd  `cmd:"" group:"models" help:"Test whether a provider works as it is configured."`
+	Service    serviceCmd    `cmd:"" group:"models" help:"Take endpoints, models and providers out of service, and bring them back."`
+	Price      priceCmd      `cmd:"" group:"models" help:"Change prices together, in a draft: raise, publish, revert."`
+	Rate       rateCmd       `cmd:"" group:"models" help:"Show and set the dollar rate and the margin."`
+	Route      routeCmd      `cmd:"" group:"models" help:"Explain which providers a request would be sent to, and why."`
+	Alert      alertCmd      `cmd:"" group:"work" help:"What operators are alerted of, and where that goes."`
+	Batch      batchCmd      `cmd:"" group:"work" help:"List and cancel batches."`
+	Job        jobCmd        `cmd:"" group:"work" help:"List, retry and end videos, batches, webhooks and notices."`
+	Audit      auditCmd      `cmd:"" group:"work" help:"Check the audit log."`
+	Import     importCmd     `cmd:"" group:"keep" help:"Make keys and presets from the exports of other gateways."`
+	Setting    settingCmd    `cmd:"" group:"keep" help:"Change settings for a while, on all nodes."`
+	State      stateCmd      `cmd:"" group:"keep" help:"Keep what operators set as files: export, plan, apply."`
+	Secrets    secretsCmd    `cmd:"" group:"keep" help:"Manage the secrets of the database."`
+	Export     exportCmd     `cmd:"" group:"keep" help:"Write the calls of finished days as files, into a folder or bucket."`
+	Backup     backupCmd     `cmd:"" group:"keep" help:"Copy what a node keeps to a folder, while it runs."`
+	Restore    restoreCmd    `cmd:"" group:"keep" help:"Put a backup where a node will find it, and check its ledger."`
+	Migrate    migrateCmd    `cmd:"" group:"keep" help:"Copy the database to another one: from SQLite to PostgreSQL, or back."`
 
-	Completion completionCmd `cmd:"" help:"Print what makes a shell complete commands and flags."`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"Print what may come next on a command line, for shells."`
+	Complete completeCmd `cmd:"" hidden:"" help:"Print what may come next on a command line, for shells."`
 }
 
 // AfterApply refuses flags that are given twice: one of the values would be lost.
@@ -158,11 +158,22 @@ const wrongUsage = 2
 // foundDifferences is the exit code of a comparison that found some.
 const foundDifferences = 2
 
+// groups are the parts in which help and documentation list the commands: each page of docs/commands is one of them.
+var groups = []kong.Group{
+	{Key: "run", Title: "Run a gateway"},
+	{Key: "people", Title: "People, keys and budgets"},
+	{Key: "money", Title: "Money"},
+	{Key: "models", Title: "Models, providers and prices"},
+	{Key: "work", Title: "Calls, jobs and alerts"},
+	{Key: "keep", Title: "Settings, copies and moves"},
+}
+
 func newProgram() *kong.Kong {
 	return kong.Must(new(commands), kong.Name("weir"),
 		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 80}), kong.Help(printHelp),
-		kong.WithHyphenPrefixedParameters(true)) // values such as -5
+		kong.WithHyphenPrefixedParameters(true), // values such as -5
+		kong.ExplicitGroups(groups))
 }
 
 // grammar is the program for those who only ask what commands and flags there are: making it takes milliseconds.

@@ -61,7 +61,7 @@ func (p *page) find(words []string) []result {
 
 // lookedUp reports whether a page is a list of names.
 func (p *page) lookedUp() bool {
-	return p.parent == "" && (p.group == "reference" || slices.Contains([]string{"settings", "metrics", "commands"}, p.name))
+	return p.parent == "commands" || p.parent == "" && (p.group == "reference" || slices.Contains([]string{"settings", "metrics", "commands"}, p.name))
 }
 
 const wholeWeight = 12
@@ -74,7 +74,7 @@ func (p *page) weight() int {
 		return 2
 	case p.group == "decisions":
 		return 4
-	case p.group == "code":
+	case p.group == "code", p.parent == "commands":
 		return 6
 	case p.parent == referenceName:
 		return 9
