@@ -24,7 +24,7 @@ type ImportFile struct {
 
 // ImportInput is files of another gateway, and what is to be made of them.
 type ImportInput struct {
-	Source string       `json:"source" enum:"openrouter,litellm"`
+	Source string       `json:"source" enum:"openrouter,litellm,one-api,new-api"`
 	Files  []ImportFile `json:"files"`                            // at most 120 files with 1 MiB together
 	DryRun *bool        `json:"dry_run,omitempty" default:"true"` // only say what would be made
 }
@@ -76,7 +76,7 @@ type ImportedPreset struct {
 
 // Import is what became of the files of another gateway.
 type Import struct {
-	Source  string           `json:"source" enum:"openrouter,litellm"`
+	Source  string           `json:"source" enum:"openrouter,litellm,one-api,new-api"`
 	DryRun  bool             `json:"dry_run"`
 	Rate    ImportRate       `json:"rate"`
 	Keys    []ImportedKey    `json:"keys"`
@@ -89,9 +89,10 @@ func imports(d Deps) operation.Operation {
 	return operation.Of(operation.Operation{
 		Method: "POST", Path: "/api/import", ID: "importFromOthers", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 		Body: 3*gatewayimport.MaxBytes + 64<<10, // files as texts, in which bytes are escaped
-		Form: rawjson.Limits{Depth: 4, Keys: 1000, Values: 1000}, Summary: "Keys and presets from the files of OpenRouter or LiteLLM", Answer: "What became of the files",
+		Form: rawjson.Limits{Depth: 4, Keys: 1000, Values: 1000}, Summary: "Keys and presets from the files of another gateway", Answer: "What became of the files",
 		Description: "Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. " +
-			"New keys have new secrets, which are shown in this answer alone.",
+			"New keys have new secrets, which are shown in this answer alone. Files of LiteLLM are its config.yaml and what its API lists; those of one-api and new-api are what `GET /api/token/` answers, or rows of their tables. " +
+			"Keys of providers in them are not taken: the command of the operator does that.",
 		Example: `{"source": "openrouter", "dry_run": true, "files": [{"name": "keys.json", "text": "{\"data\":[{\"hash\":\"f01d\",\"name\":\"Production\",\"limit\":100,\"limit_reset\":\"monthly\"}]}"}]}`,
 	}, func(ctx context.Context, c *operation.Call, in *ImportInput) (out operation.Data[Import], err error) {
 		if !running.Enter(c.User, 1) {

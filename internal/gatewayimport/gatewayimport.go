@@ -5,6 +5,7 @@ package gatewayimport
 import (
 	"math/big"
 	"net/netip"
+	"strings"
 	"time"
 
 	"weir/internal/apikey"
@@ -150,7 +151,7 @@ func Read(source string, files []File, w World) (*Plan, error) {
 	case OneAPI, NewAPI:
 		r.fields, read = fieldsOf(source), func(d []document) error { return r.oneAPI(d, source) }
 	default:
-		return nil, fault.Field(op, "source", "source must be openrouter or litellm.").Coded("import_source")
+		return nil, fault.Field(op, "source", "source must be one of %s.", strings.Join(Sources, ", ")).Coded("import_source")
 	}
 	documents := make([]document, 0, len(files))
 	for i := range files {

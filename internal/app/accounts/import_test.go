@@ -87,6 +87,15 @@ func TestImport(t *testing.T) {
 	if got := o.Account.Do(t, http.MethodPost, "/api/import", order); got.Status != http.StatusForbidden {
 		t.Errorf("a key of calls: %d", got.Status)
 	}
+	for source, text := range map[string]string{
+		"new-api": `{"success":true,"data":{"page":1,"total":1,"items":[{"id":7,"user_id":3,"name":"Laptop","key":"abcd**********wxyz","status":1,"expired_time":-1,"remain_quota":1000000,"unlimited_quota":false,"model_limits_enabled":false}]}}`,
+		"one-api": `{"success":true,"message":"","data":[{"id":8,"user_id":3,"name":"Desk","key":"abcd","status":1,"expired_time":-1,"remain_quota":1000000,"unlimited_quota":false}]}`,
+	} {
+		brought := run(o.Pages, map[string]any{"source": source, "dry_run": false, "files": []any{map[string]any{"text": text}}})
+		if len(brought.Data.Keys) != 1 || brought.Data.Keys[0].Key == "" || brought.Data.Keys[0].Limit == "" {
+			t.Errorf("%s: %+v", source, brought)
+		}
+	}
 	for _, body := range []map[string]any{
 		{"source": "portkey", "files": files}, {"source": "openrouter"}, {"source": "openrouter", "files": []any{}}, {"source": "openrouter", "files": "x"},
 		{"source": "openrouter", "files": []any{map[string]any{"name": "x"}}}, {"source": "openrouter", "files": files, "dry_run": "no"}, {"source": "openrouter", "files": files, "user": other.User},

@@ -92,6 +92,8 @@ export default function Import({ onClose }: { onClose: () => void }) {
                 options={[
                   { value: 'openrouter', label: 'OpenRouter' },
                   { value: 'litellm', label: 'LiteLLM' },
+                  { value: 'new-api', label: 'new-api' },
+                  { value: 'one-api', label: 'One API' },
                 ]}
               />
             </Field>
