@@ -1640,8 +1640,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Keys and presets from the files of OpenRouter or LiteLLM
-         * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone.
+         * Keys and presets from the files of another gateway
+         * @description Says what the files become here and what is lost, and with `dry_run: false` makes it. What has a name that the account has already stays as it is. New keys have new secrets, which are shown in this answer alone. Files of LiteLLM are its config.yaml and what its API lists; those of one-api and new-api are what `GET /api/token/` answers, or rows of their tables. Keys of providers in them are not taken: the command of the operator does that.
          */
         post: operations["importFromOthers"];
         delete?: never;
@@ -11034,7 +11034,7 @@ export interface components {
         /** @description What became of the files of another gateway. */
         Import: {
             /** @enum {string} */
-            source: "openrouter" | "litellm";
+            source: "openrouter" | "litellm" | "one-api" | "new-api";
             dry_run: boolean;
             rate: components["schemas"]["ImportRate"];
             keys: components["schemas"]["ImportedKey"][];
@@ -11074,7 +11074,7 @@ export interface components {
         /** @description Files of another gateway, and what is to be made of them. */
         ImportInput: {
             /** @enum {string} */
-            source: "openrouter" | "litellm";
+            source: "openrouter" | "litellm" | "one-api" | "new-api";
             /** @description At most 120 files with 1 MiB together */
             files: components["schemas"]["ImportFile"][];
             /**

@@ -90,7 +90,7 @@ export default {
   state_ejected: 'отключена',
   state_draining: 'выводится из работы',
   state_off: 'выключена',
-  retry: 'отключена, проба через {time}',
+  retry: 'отключена, проверка через {time}',
   endpoint: 'Точка',
   ok: 'Без ошибок за 24 ч',
   first: 'До первого токена',

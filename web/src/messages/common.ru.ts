@@ -145,7 +145,7 @@ export default {
   play_image: 'Создать изображение',
   play_video: 'Создать видео',
   play_audio: 'Речь и расшифровка',
-  play_embeddings: 'Векторы текстов',
+  play_embeddings: 'Эмбеддинги текстов',
   paletteKeys: 'Ключи',
   paletteOpen: 'Открыть',
   paletteCall: 'Открыть вызов {id}',

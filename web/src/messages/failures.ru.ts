@@ -36,7 +36,7 @@ export default {
   why_payload_too_large: 'Запрос больше, чем принимает шлюз',
   do_payload_too_large: 'Отправляйте меньше за один раз.',
   why_authentication: 'Ключ не принят',
-  do_authentication: 'Проверьте ключ: он может быть выключен, просрочен или введён с ошибкой.',
+  do_authentication: 'Проверьте ключ: он может быть отключён, просрочен или введён с ошибкой.',
   why_permission_denied: 'Ключу это не разрешено',
   do_permission_denied: 'Возьмите другой ключ или разрешите этому модель или адрес.',
   why_payment_required: 'На этот вызов не хватило денег',

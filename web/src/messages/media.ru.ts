@@ -85,7 +85,7 @@ export default {
   hint: 'Ожидаемые слова',
   hintHelp: 'Имена и термины помогут модели их записать.',
   perMinute: '{amount} за минуту',
-  perAudioToken: '{amount} за 1000 токенов звука',
+  perAudioToken: '{amount} за 1000 токенов аудио',
   voice: 'Голос',
   voiceHelp: 'Имя или номер у провайдера.',
   speed: 'Темп',

@@ -8,6 +8,6 @@ const messages = {
   anyContext: 'Любой контекст',
   chosen: 'выбрана',
   take: 'Взять «{text}» как есть',
-  prices: 'Вход / выход, {unit}',
+  prices: 'Ввод / ответ, {unit}',
 } as const satisfies Translation<typeof en>
 export default messages

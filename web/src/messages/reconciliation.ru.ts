@@ -23,8 +23,8 @@ const messages: Translation<typeof en> = {
   col_id: 'Номер вызова',
   col_key: 'Ключ',
   col_requests: 'Вызовы',
-  col_prompt_tokens: 'Токены на входе',
-  col_completion_tokens: 'Токены на выходе',
+  col_prompt_tokens: 'Токены ввода',
+  col_completion_tokens: 'Токены ответа',
   col_cost: 'Стоимость, $',
   models: { one: '{n} модель:', few: '{n} модели:', many: '{n} моделей:', other: '{n} модели:' },
   provider: 'Чей счёт',
@@ -185,6 +185,6 @@ const messages: Translation<typeof en> = {
   result: 'Итог',
   equal: 'совпадает',
   nCalls: { one: '{n} вызов', few: '{n} вызова', many: '{n} вызовов', other: '{n} вызова' },
-  inOut: '{in} вход, {out} выход',
+  inOut: 'ввод {in}, ответ {out}',
 }
 export default messages
