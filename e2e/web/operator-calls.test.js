@@ -87,11 +87,17 @@ test('the chart and the sums are those of the calls that are asked for, and the 
   assert.equal(await sum(/^Margin$/).textContent(), '—');
   assert.deepEqual(all.map((r) => r.margin_rub).sort(), ['', '0']);
   await page.getByLabel('Result').selectOption('failed');
-  await page.getByText('Provider’s cost and margin are known for whole days').waitFor();
+  await page.getByText('1 call, 1 failed.').waitFor();
   assert.equal((await file()).length, 1);
   await page.getByLabel('Status').selectOption('400');
   await page.waitForURL(/status=400/);
-  await page.getByText('Provider’s cost and margin are known').waitFor({ state: 'detached' });
+  await page.getByRole('figure', { name: 'Calls over time' }).waitFor();
+  assert.match(await sum(/^Failed$/).textContent(), /^1\s?100(\.0)?\s?%$/);
+  assert.equal(await money(/^Margin$/), 0);
+  // By what a call cost no sums are kept, and the page says so.
+  await page.goto(`${weir.url}/admin/calls?status=400&min=1`);
+  await page.getByText('none are kept by what a call cost').waitFor();
+  await page.getByRole('figure', { name: 'Calls over time' }).waitFor({ state: 'detached' });
   await page.done();
 });
 

@@ -82,8 +82,9 @@ type AdminCallTimes struct {
 	Failed      []int64     `json:"failed"` // of them; what clients stopped did not fail
 	TotalCalls  int64       `json:"total_calls"`
 	TotalFailed int64       `json:"total_failed"`
-	TotalCost   money.Nano  `json:"total_cost"` // what they were charged, VAT within it
-	Earned      *CallsSold  `json:"earned"`     // null where only some of what an account bought of a model on a day is asked for: by hours, key, kind or result
+	TotalCost   money.Nano  `json:"total_cost"`                                    // what they were charged, VAT within it
+	Earned      *CallsSold  `json:"earned"`                                        // null where no sum tells it: of a person, where some hours of a day, a key, a kind or a result is asked for
+	Uncounted   []string    `json:"uncounted" enum:"min_cost,status,provider_key"` // what of the question keeps calls from being counted, because no sum has it; then there are no figures, and the list has the calls
 }
 
 // CallsSold is what calls left, in rubles.
@@ -97,11 +98,6 @@ type CallsSold struct {
 type adminCallsInput struct {
 	AdminCallSearch
 	accountapi.CallsAfter
-}
-
-type adminCallTimesInput struct {
-	accountapi.Period
-	accountapi.CallFilter
 }
 
 // AdminCallSearch is which calls of everybody are asked for.
@@ -184,43 +180,39 @@ func (d callRoutes) list(ctx context.Context, c *operation.Call, in *adminCallsI
 		at := p.Next.At.Format("2006-01-02T15:04:05Z")
 		out.SearchedTo = &at
 	}
-	out.Data, err = d.rows(ctx, p.Calls)
+	names, err := NamesOfCalls(ctx, d.Reports, p.Calls)
+	out.Data = names.Rows(p.Calls)
 	return out, err
 }
 
 // mostCallDays bounds the time over which calls are counted.
 const mostCallDays = 400
 
-func (d callRoutes) times(ctx context.Context, c *operation.Call, in *adminCallTimesInput) (out operation.Data[AdminCallTimes], err error) {
-	q := report.Query{}
-	if q.From, q.To, err = in.In(nil, c.At); err != nil {
-		return out, err
-	}
-	if q.To.Sub(q.From) > mostCallDays*24*time.Hour {
-		return out, fault.Field("adminapi.calls", "from", "A period has at most %d days. Choose a shorter period.", mostCallDays).Coded("period_days", "most", mostCallDays)
-	}
-	if q.Filter, err = in.Plain(); err != nil {
-		return out, err
-	}
-	if q.Wallet, err = d.walletOf(ctx, &q.Filter); err != nil {
-		return out, err
-	}
-	u, err := d.Reports.OverTime(ctx, q)
+func (d callRoutes) times(ctx context.Context, c *operation.Call, in *AdminCallSearch) (out operation.Data[AdminCallTimes], err error) {
+	s, err := d.search(ctx, c, in)
 	if err != nil {
 		return out, err
 	}
-	t := AdminCallTimes{From: u.Query.From, To: u.Query.To, Bucket: string(u.Query.Bucket), T: u.Times, TotalCalls: u.Total.Calls, TotalFailed: u.Total.Failed, TotalCost: u.Total.Cost}
+	if s.To.Sub(s.From) > mostCallDays*24*time.Hour {
+		return out, fault.Field("adminapi.calls", "from", "A period has at most %d days. Choose a shorter period.", mostCallDays).Coded("period_days", "most", mostCallDays)
+	}
+	u, err := d.Reports.OverTime(ctx, s, c.At)
+	if err != nil {
+		return out, err
+	}
+	t := AdminCallTimes{From: u.Query.From, To: u.Query.To, Bucket: string(u.Query.Bucket), T: u.Times, TotalCalls: u.Total.Calls, TotalFailed: u.Total.Failed, TotalCost: u.Total.Cost, Uncounted: []string{}}
+	t.Calls, t.Failed = make([]int64, 0, len(u.Sums)), make([]int64, 0, len(u.Sums))
+	if t.T == nil {
+		t.T = []time.Time{}
+	}
 	for i := range u.Sums {
 		t.Calls, t.Failed = append(t.Calls, u.Sums[i].Calls), append(t.Failed, u.Sums[i].Failed)
 	}
-	f := &q.Filter
-	days := report.SalesQuery{From: u.Query.From, To: report.Day.Floor(u.Query.To.Add(-time.Microsecond)).AddDate(0, 0, 1), Model: f.Model, Provider: f.Provider, Account: q.Wallet}
-	if whole := days.From.Equal(report.Day.Floor(days.From)) && (days.To.Equal(u.Query.To) || u.Query.To.After(c.At)); whole && f.Key == "" && f.Kind == "" && f.Result == "" {
-		s, err := d.Reports.SoldIn(ctx, days)
-		if err != nil {
-			return out, err
-		}
-		t.Earned = &CallsSold{s.VAT, s.Upstream, s.Margin(), s.Unknown}
+	for _, by := range u.Uncounted {
+		t.Uncounted = append(t.Uncounted, string(by))
+	}
+	if u.Sold != nil {
+		t.Earned = &CallsSold{u.Sold.VAT, u.Sold.Upstream, u.Sold.Margin(), u.Sold.Unknown}
 	}
 	out.Data = t
 	return out, nil
@@ -237,15 +229,12 @@ func (d callRoutes) file(ctx context.Context, c *operation.Call, in *AdminCallSe
 		row(func(t *report.Sheet) { t.Texts(report.AnyCallHeads()...) })
 		left := accountapi.MaxExportedCalls
 		return d.Reports.Pages(ctx, s, func(calls []record.Call) (more bool, err error) {
-			people, keys, err := d.namesOf(ctx, calls)
+			names, err := NamesOfCalls(ctx, d.Reports, calls)
 			if err != nil {
 				return false, err
 			}
 			for i := range calls {
-				r := &calls[i]
-				if left--; left < 0 || !row(func(t *report.Sheet) {
-					report.AppendAnyCall(t, r, cmp.Or(keys[r.Key].Name, r.Key), people[r.User].Name)
-				}) {
+				if left--; left < 0 || !row(func(t *report.Sheet) { names.Cells(t, &calls[i]) }) {
 					return false, nil
 				}
 			}
@@ -254,28 +243,33 @@ func (d callRoutes) file(ctx context.Context, c *operation.Call, in *AdminCallSe
 	}), nil
 }
 
-// namesOf are what the accounts and the keys of calls are called.
-func (d callRoutes) namesOf(ctx context.Context, calls []record.Call) (people, known map[string]report.Named, err error) {
+// CallNames are what the accounts and the keys of some calls are called.
+type CallNames struct{ people, keys map[string]report.Named }
+
+// NamesOfCalls looks names up. It fails with fault.StorageUnavailable.
+func NamesOfCalls(ctx context.Context, r *report.Reporter, calls []record.Call) (n CallNames, err error) {
 	users, keys := make([]string, len(calls)), make([]string, len(calls))
 	for i := range calls {
 		users[i], keys[i] = calls[i].User, calls[i].Key
 	}
-	if people, err = d.Reports.Names(ctx, report.UsersByID, users); err == nil {
-		known, err = d.Reports.Names(ctx, report.KeysByID, keys)
+	if n.people, err = r.Names(ctx, report.UsersByID, users); err == nil {
+		n.keys, err = r.Names(ctx, report.KeysByID, keys)
 	}
-	return people, known, err
+	return n, err
 }
 
-func (d callRoutes) rows(ctx context.Context, calls []record.Call) ([]AdminCallRow, error) {
-	people, known, err := d.namesOf(ctx, calls)
-	if err != nil {
-		return nil, err
-	}
+// Rows are the rows of the list of calls.
+func (n CallNames) Rows(calls []record.Call) []AdminCallRow {
 	rows := make([]AdminCallRow, len(calls))
-	for i, row := range accountapi.CallRows(func(id string) *accountapi.CallKey { return keyOf(known, id) }, calls) {
-		rows[i] = AdminCallRow{CallRow: row, Account: accountOf(people, calls[i].User), Earned: earned(&calls[i]), ProviderKey: accountapi.OrNull(calls[i].ProviderKey())}
+	for i, row := range accountapi.CallRows(func(id string) *accountapi.CallKey { return keyOf(n.keys, id) }, calls) {
+		rows[i] = AdminCallRow{CallRow: row, Account: accountOf(n.people, calls[i].User), Earned: earned(&calls[i]), ProviderKey: accountapi.OrNull(calls[i].ProviderKey())}
 	}
-	return rows, nil
+	return rows
+}
+
+// Cells writes a call as a row of the file of calls, below report.AnyCallHeads.
+func (n CallNames) Cells(t *report.Sheet, c *record.Call) {
+	report.AppendAnyCall(t, c, cmp.Or(n.keys[c.Key].Name, c.Key), n.people[c.User].Name)
 }
 
 func keyOf(known map[string]report.Named, id string) *accountapi.CallKey {
@@ -395,8 +389,8 @@ func allCalls(of accountapi.Deps, providers keyOperations) []operation.Operation
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/calls/histogram", ID: "getAdminCallTimes", Access: operation.Operating, Tag: "administration",
 			Summary: "How many calls of everybody there were over time, how many failed, and what they brought; for operators", Answer: "Calls by bucket, and sums of the period",
-			Description: "By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. Of a kind, and of calls that were answered or stopped, days are those of each account. " +
-				"A period begins later where calls that failed before are no longer kept.",
+			Description: "By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. A period begins later where the calls before are no longer kept. " +
+				"There are no figures for min_cost, for status of a person or key, and for provider_key together with a person, a key, a model or a provider: uncounted names it.",
 		}, d.times),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/admin/calls/{id}", ID: "getAdminCall", Access: operation.Operating, Tag: "administration", Answer: "The record",

@@ -248,8 +248,10 @@ type Store interface {
 	People(ctx context.Context, s PeopleSearch) ([]Person, error)
 	// SearchAll is SearchCalls for all accounts: s.Wallet does not count. Calls come by the second in their ids, which is that of their admission.
 	SearchAll(ctx context.Context, s Search, most int) (Window, error)
-	// FailedCalls counts calls of all accounts that failed and fit a query, by bucket of UTC, and says since when calls are kept.
-	FailedCalls(ctx context.Context, q Query) (rows []Row, since time.Time, err error)
+	// Results sums the calls of all accounts that fit, by bucket of UTC and in its order.
+	Results(ctx context.Context, q ResultQuery) ([]ResultRow, error)
+	// KeptSince is the time before which calls were dropped, and no longer count in Results; zero when all are kept.
+	KeptSince(ctx context.Context) (time.Time, error)
 	// LastHourOfAll is LastHour for all accounts and the model and provider of a filter. Without a better answer it is before itself.
 	LastHourOfAll(ctx context.Context, f Filter, from, before time.Time) (time.Time, error)
 	// CallOfRequest is the generation of the call that a request made, by the id of the request, "" for none.

@@ -141,6 +141,7 @@ func (d *twoCallers) counted(t *testing.T) {
 		Bad           int    `json:"total_failed"`
 		Cost          string `json:"total_cost"`
 		Earned        *sold
+		Uncounted     []string
 	}
 	today := "from=" + time.Now().UTC().Format(time.DateOnly)
 	for query, want := range map[string]struct {
@@ -148,8 +149,9 @@ func (d *twoCallers) counted(t *testing.T) {
 		bucket        string
 		earned        bool
 	}{
-		today: {3, 1, "hour", true}, "": {3, 1, "day", true}, "member=" + d.anna.User: {2, 1, "day", true}, "model=test/next": {2, 0, "day", true}, "result=failed": {1, 1, "day", false},
-		"member=" + d.boris.User + "&" + today: {1, 0, "hour", true}, "key=" + apikey.Hash(d.boris.Key): {1, 0, "day", false}, "kind=completions": {3, 1, "day", false}, "provider=works": {2, 0, "day", true},
+		today: {3, 1, "hour", true}, "": {3, 1, "day", true}, "member=" + d.anna.User: {2, 1, "day", true}, "model=test/next": {2, 0, "day", true}, "result=failed": {1, 1, "day", true},
+		"member=" + d.boris.User + "&" + today: {1, 0, "hour", true}, "key=" + apikey.Hash(d.boris.Key): {1, 0, "day", false}, "kind=completions": {3, 1, "day", true}, "provider=works": {2, 0, "day", true},
+		"status=400": {1, 1, "day", true}, "status=200&" + today: {2, 0, "hour", true}, "status=418": {0, 0, "day", true}, "provider_key=fedcba987654": {0, 0, "day", true},
 		"from=2020-01-01&to=2020-02-01": {0, 0, "day", true},
 	} {
 		got := do[times](t, d.operator, 200, http.MethodGet, "/api/admin/calls/histogram?"+query, nil)
@@ -161,7 +163,15 @@ func (d *twoCallers) counted(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", query, got, want)
 		}
 	}
-	for _, query := range []string{"from=2020-01-01", "member=usr_none", "from=yesterday", "to=2020-01-01&from=2020-02-01"} {
+	for query, want := range map[string]string{
+		"min_cost=1": "[min_cost]", "status=400&min_cost=1&member=" + d.anna.User: "[min_cost status]", "provider_key=fedcba987654&model=test/next": "[provider_key]", "key=(none)&status=400": "[status]",
+	} {
+		got := do[times](t, d.operator, 200, http.MethodGet, "/api/admin/calls/histogram?"+query, nil)
+		if fmt.Sprint(got.Uncounted) != want || got.Calls == nil || len(got.Calls) != 0 || got.Earned != nil {
+			t.Errorf("%s: %+v, want %s", query, got, want)
+		}
+	}
+	for _, query := range []string{"status=1000", "min_cost=x", "provider_key=secret", "from=2020-01-01", "member=usr_none", "from=yesterday", "to=2020-01-01&from=2020-02-01"} {
 		if got := d.operator.Do(t, http.MethodGet, "/api/admin/calls/histogram?"+query, nil); got.Status != 400 {
 			t.Errorf("%s: %d %s", query, got.Status, got.Body)
 		}

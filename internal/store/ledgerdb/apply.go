@@ -139,6 +139,7 @@ func ApplyItems(t *sqldb.Tx, b *ledger.Batch, unordered []ledger.Recorded) (done
 		func() error { return usePresets(t, items, b.Now) },
 		func() error { return noteFailures(t, items, b.Now) },
 		func() error { return rollUpSales(t, sums.taxes.sales) },
+		func() error { return rollUpResults(t, sums.taxes.results) },
 	} {
 		if err := step(); err != nil {
 			return done, err

@@ -189,34 +189,6 @@ func (s *Ledger) LastHourOfAll(ctx context.Context, f report.Filter, from, befor
 	return report.Hour.Floor(before), nil
 }
 
-// batchTime is how long after its batch a call may begin, at most.
-const batchTime = 48 * time.Hour
-
-// FailedCalls is report.Store.FailedCalls. It reads the index of failures, and looks at each for when it began: calls of batches stand where their
-// batch did.
-func (s *Ledger) FailedCalls(ctx context.Context, q report.Query) (rows []report.Row, since time.Time, err error) {
-	if since, err = s.KeptSince(ctx); err != nil {
-		return nil, since, err
-	}
-	seconds := int64(3600)
-	if q.Bucket == report.Day {
-		seconds *= 24
-	}
-	begin := strconv.FormatInt(seconds, 10)
-	var c sqldb.Conditions
-	c.Add(callFailed)
-	c.Add(secondColumn+" >= ? AND "+secondColumn+" < ?", strconv.FormatInt(q.From.Add(-batchTime).Unix(), 10), strconv.FormatInt(q.To.Unix(), 10))
-	c.Add("at >= ? AND at < ?", q.From.UnixMicro(), q.To.UnixMicro())
-	filter(&c, &q.Filter, callColumns)
-	rows, err = sqldb.List(ctx, s.db, "store.FailedCalls", func(row sqldb.Scanner) (r report.Row, err error) {
-		var at int64
-		err = row.Scan(&at, &r.Calls, (*int64)(&r.Cost))
-		r.At, r.Failed = time.Unix(at, 0).UTC(), r.Calls
-		return r, err
-	}, "SELECT at / 1000000 / "+begin+" * "+begin+", COUNT(*), CAST(SUM(cost) AS BIGINT) FROM generations"+c.Where()+" GROUP BY 1 ORDER BY 1", c.Args...)
-	return rows, since, err
-}
-
 // requestSeconds is how long after its request a call may begin: while it waits to be let in, or crosses the end of a second.
 const requestSeconds = 3
 

@@ -19,7 +19,7 @@ const (
 	// salesForm is the form of sales that this program writes.
 	salesForm = 1
 
-	formRead  = `SELECT form, sales, tags FROM usage_form WHERE one = 1`
+	formRead  = `SELECT form, sales, tags, results FROM usage_form WHERE one = 1`
 	formWrite = `UPDATE usage_form SET form = $1, sales = $2, dropped = $3 WHERE one = 1`
 	// refundsOfWallets are what was given back, by the generation that each refund is of.
 	refundsOfWallets = `SELECT w.account, o.account, w.amount, t.at FROM entries w JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line
@@ -35,17 +35,22 @@ const rebuildFor = 12 * time.Hour
 // FillRollUps fills the roll-ups from the records if they have another form than this program's, as after an upgrade. Engines call it when
 // they open.
 func (s *Ledger) FillRollUps(ctx context.Context) error {
-	var form, sales, tags int
-	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form, &sales, &tags) }, formRead)
-	if err != nil || form == rollUpForm && sales == salesForm && tags == tagsForm {
+	var form, sales, tags, results int
+	err := s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&form, &sales, &tags, &results) }, formRead)
+	if err != nil || form == rollUpForm && sales == salesForm && tags == tagsForm && results == resultsForm {
 		return sqldb.Failure("store.FillRollUps", err)
 	}
 	return s.rebuild(ctx, func(t *sqldb.Tx) (bool, error) {
-		err := t.LockedRow(formRead).Scan(&form, &sales, &tags)
+		err := t.LockedRow(formRead).Scan(&form, &sales, &tags, &results)
 		return form != rollUpForm, err // another node may have been first
 	}, func(t *sqldb.Tx) (bool, error) {
 		if tags != tagsForm {
 			if err := fillTags(t, true); err != nil {
+				return false, err
+			}
+		}
+		if results != resultsForm && sales == salesForm { // else they are filled with the sales
+			if err := fillResults(t); err != nil {
 				return false, err
 			}
 		}
@@ -60,7 +65,7 @@ func (s *Ledger) RebuildRollUps(ctx context.Context) error {
 	return s.rebuild(ctx, always, always)
 }
 
-// FillSales makes sales and the sums by tags anew from the records and, of calls that were dropped, from the hours. Older nodes that went on beside newer
+// FillSales makes sales, the sums by tags and how calls ended anew from the records and, of calls that were dropped, from the hours. Older nodes that went on beside newer
 // ones have left calls out. One line of the audit log says that it was done.
 func (s *Ledger) FillSales(ctx context.Context, by audit.Actor, now time.Time) error {
 	return s.rebuild(ctx, func(*sqldb.Tx) (bool, error) { return false, nil }, func(t *sqldb.Tx) (bool, error) {
@@ -112,6 +117,9 @@ func (s *Ledger) rebuild(ctx context.Context, wanted, sales func(*sqldb.Tx) (boo
 			return err
 		}
 		if err := rollUpSales(t, vat.sales); err != nil {
+			return err
+		}
+		if err := writeResults(t, vat.results); err != nil {
 			return err
 		}
 		if err := fillTags(t, true); err != nil {
@@ -172,6 +180,9 @@ func fillSales(t *sqldb.Tx) error {
 		return err
 	}
 	if err := rollUpSales(t, vat.sales); err != nil {
+		return err
+	}
+	if err := writeResults(t, vat.results); err != nil {
 		return err
 	}
 	known, err := sqldb.All(t, func(row sqldb.Scanner) (s sweep, err error) { _, s, err = scanSweep(row); return s, err }, sweepsAll)

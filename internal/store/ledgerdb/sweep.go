@@ -262,6 +262,9 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if err := dropFunds(t, funds, &done.funds); err != nil {
 		return "", 0, err
 	}
+	if err := dropResults(t, vat.results); err != nil {
+		return "", 0, err
+	}
 	if err := digestTags(t, sortedOnes, &done.tags); err != nil {
 		return "", 0, err
 	}

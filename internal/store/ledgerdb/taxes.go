@@ -45,15 +45,16 @@ func (s *taxes) plus(o taxes) {
 	}
 }
 
-// dayBook adds up what belongs to days: VAT by wallet, day of the account and rate, and sales.
+// dayBook adds up what belongs to days: VAT by wallet, day of the account and rate, sales, and how calls ended.
 type dayBook struct {
-	zones sqldb.Zones
-	rows  map[taxKey]*taxes
-	sales map[saleKey]*sale
+	zones   sqldb.Zones
+	rows    map[taxKey]*taxes
+	sales   map[saleKey]*sale
+	results map[resultKey]*ended
 }
 
 func newDayBook(z sqldb.Zones) *dayBook {
-	return &dayBook{z, map[taxKey]*taxes{}, map[saleKey]*sale{}}
+	return &dayBook{z, map[taxKey]*taxes{}, map[saleKey]*sale{}, map[resultKey]*ended{}}
 }
 
 // sale adds to the sales of a call on the day of UTC that has a time.
@@ -67,7 +68,9 @@ func (b *dayBook) add(wallet, vat string, on time.Time, s taxes) {
 
 // call adds a call. The tax of each is rounded, so the sum is that of the charges that users see.
 func (b *dayBook) call(c *record.Call) {
-	b.sale(c, c.At, saleOf(c))
+	s := saleOf(c)
+	b.sale(c, c.At, s)
+	b.result(c, s)
 	if !c.Settled {
 		return
 	}

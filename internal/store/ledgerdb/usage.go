@@ -30,11 +30,12 @@ type usageCheck struct {
 	rows    struct{ hours, days, groups, taxes, sales, tags int }
 	dropped struct{ hours, taxes, sales, tags ledger.Digest } // sums that calls which are no longer there have
 	keys    *spending
+	results *resultCheck
 	tags    *tagCheck
 }
 
 func newUsage(c *checker) *usageCheck {
-	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending(), tags: newTagCheck(c)}
+	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending(), results: newResultCheck(), tags: newTagCheck(c)}
 }
 
 func newDays(z sqldb.Zones) *tally {
@@ -112,11 +113,16 @@ func (u *usageCheck) end() {
 	c.add("VAT by day", u.wrong.taxes, right, u.rows.taxes)
 	c.add("sales", u.wrong.sales, right, u.rows.sales)
 	c.add("usage by tag", u.wrong.tags, right, u.rows.tags)
+	u.results.compare(c)
 	u.keys.compare(c)
 }
 
 // compare compares the rows up to a place, and to the end if it has not started.
 func (u *usageCheck) compare(to dayCursor) {
+	for k, s := range u.days.taxes.results {
+		u.results.add(k, s, 1)
+	}
+	clear(u.days.taxes.results)
 	u.compareHours(to)
 	u.rows.days += compareSums(u.c, &u.wrong.days, selectDays, rowsBetween{"day", u.upTo, to}, len(dayColumns), u.days.days, func(v []any) dayKey {
 		return dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6]), text(v[7])}
@@ -301,18 +307,22 @@ func (s *spending) part(f ledger.Fund) int {
 
 // add adds n to a fund.
 func (s *spending) add(f ledger.Fund, n int64) {
-	part := &s.parts[s.part(f)]
-	for i := range part {
+	weigh(&s.parts[s.part(f)], &s.seeds, f, n)
+}
+
+// weigh adds n times the number of a key to each sum.
+func weigh[K comparable](sums *[2]uint64, seeds *[2]maphash.Seed, key K, n int64) {
+	for i := range sums {
 		x := uint64(n)
 		if n < 0 {
 			x = -x
 		}
-		hi, lo := bits.Mul64(maphash.Comparable(s.seeds[i], f)&(1<<56-1), x%prime)
+		hi, lo := bits.Mul64(maphash.Comparable(seeds[i], key)&(1<<56-1), x%prime)
 		_, product := bits.Div64(hi, lo, prime) // hi is below prime
 		if n < 0 {
 			product = prime - product
 		}
-		part[i] = (part[i] + product) % prime
+		sums[i] = (sums[i] + product) % prime
 	}
 }
 

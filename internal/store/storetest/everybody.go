@@ -218,30 +218,38 @@ func (e *everybody) overTime(t *testing.T) {
 	today := report.Day.Floor(e.now)
 	failed := func(c *record.Call) bool { return c.Error != "" && !c.Cancelled }
 	for name, f := range map[string]struct {
-		wallet string
-		filter report.Filter
+		search report.Search
 		fits   func(c *record.Call) bool
 	}{
-		"all":               {"", report.Filter{}, func(*record.Call) bool { return true }},
-		"a model":           {"", report.Filter{Model: "a/y"}, func(c *record.Call) bool { return c.Model == "a/y" }},
-		"no model":          {"", report.Filter{Model: report.Nothing}, func(c *record.Call) bool { return c.Model == "" }},
-		"a provider of it":  {"", report.Filter{Model: "a/y", Provider: "q"}, func(c *record.Call) bool { return c.Model == "a/y" && c.Provider == "q" }},
-		"failed":            {"", report.Filter{Result: report.Failed}, failed},
-		"a code":            {"", report.Filter{Result: "payment_required"}, func(c *record.Call) bool { return c.Error == "payment_required" }},
-		"a code of a kind":  {"", report.Filter{Result: "payment_required", Kind: "messages"}, func(c *record.Call) bool { return c.Error == "payment_required" && c.API == "messages" }},
-		"well":              {"", report.Filter{Result: record.OK}, func(c *record.Call) bool { return c.Error == "" }},
-		"a kind of a model": {"", report.Filter{Kind: "messages", Model: "a/x"}, func(c *record.Call) bool { return c.API == "messages" && c.Model == "a/x" }},
-		"a person":          {"wal_1", report.Filter{Member: "usr_1"}, func(c *record.Call) bool { return c.User == "usr_1" }},
-		"a key that failed": {"wal_2", report.Filter{Key: "key_2", Result: report.Failed}, func(c *record.Call) bool { return c.User == "usr_2" && failed(c) }},
+		"all":                             {report.Search{}, func(*record.Call) bool { return true }},
+		"a model":                         {report.Search{Filter: report.Filter{Model: "a/y"}}, func(c *record.Call) bool { return c.Model == "a/y" }},
+		"no model":                        {report.Search{Filter: report.Filter{Model: report.Nothing}}, func(c *record.Call) bool { return c.Model == "" }},
+		"a provider of it":                {report.Search{Filter: report.Filter{Model: "a/y", Provider: "q"}}, func(c *record.Call) bool { return c.Model == "a/y" && c.Provider == "q" }},
+		"failed":                          {report.Search{Filter: report.Filter{Result: report.Failed}}, failed},
+		"a code":                          {report.Search{Filter: report.Filter{Result: "payment_required"}}, func(c *record.Call) bool { return c.Error == "payment_required" }},
+		"a code of a kind":                {report.Search{Filter: report.Filter{Result: "payment_required", Kind: "messages"}}, func(c *record.Call) bool { return c.Error == "payment_required" && c.API == "messages" }},
+		"well":                            {report.Search{Filter: report.Filter{Result: record.OK}}, func(c *record.Call) bool { return c.Error == "" }},
+		"a kind of a model":               {report.Search{Filter: report.Filter{Kind: "messages", Model: "a/x"}}, func(c *record.Call) bool { return c.API == "messages" && c.Model == "a/x" }},
+		"a person":                        {report.Search{Wallet: "wal_1", Filter: report.Filter{Member: "usr_1"}}, func(c *record.Call) bool { return c.User == "usr_1" }},
+		"a key that failed":               {report.Search{Wallet: "wal_2", Filter: report.Filter{Key: "key_2", Result: report.Failed}}, func(c *record.Call) bool { return c.User == "usr_2" && failed(c) }},
+		"a provider":                      {report.Search{Filter: report.Filter{Provider: "q"}}, func(c *record.Call) bool { return c.Provider == "q" }},
+		"a key of anybody":                {report.Search{Filter: report.Filter{Key: "key_2"}}, func(c *record.Call) bool { return c.Key == "key_2" }},
+		"a status":                        {report.Search{Status: 402}, func(c *record.Call) bool { return c.Status == 402 }},
+		"a status of a model that failed": {report.Search{Status: 429, Filter: report.Filter{Model: report.Nothing, Result: report.Failed}}, func(c *record.Call) bool { return c.Status == 429 }},
+		"a provider's key":                {report.Search{ProviderKey: keyTag}, withKeyTag},
+		"a provider's key and a status":   {report.Search{ProviderKey: keyTag, Status: 200}, func(c *record.Call) bool { return withKeyTag(c) && c.Status == 200 }},
 	} {
 		for _, days := range []int{1, 3} {
 			from := today.AddDate(0, 0, 1-days)
-			u, err := r.OverTime(t.Context(), report.Query{Wallet: f.wallet, Filter: f.filter, From: from, To: e.now.Add(time.Second)})
+			s := f.search
+			s.From, s.To = from, e.now.Add(time.Second)
+			u, err := r.OverTime(t.Context(), s, e.now)
 			if err != nil {
 				t.Fatal(err)
 			}
 			want := map[time.Time]report.Sums{}
 			var total report.Sums
+			var margin money.Nano
 			for i := range e.calls {
 				c := &e.calls[i]
 				if c.At.Before(from) || !f.fits(c) {
@@ -255,6 +263,9 @@ func (e *everybody) overTime(t *testing.T) {
 				at.Add(&one)
 				want[u.Query.Bucket.Floor(c.At)] = at
 				total.Add(&one)
+				if m, known := report.MarginOf(c); known {
+					margin += m.Margin
+				}
 			}
 			for i, at := range u.Times {
 				got := report.Sums{Calls: u.Sums[i].Calls, Failed: u.Sums[i].Failed, Cost: u.Sums[i].Cost}
@@ -265,17 +276,29 @@ func (e *everybody) overTime(t *testing.T) {
 			if u.Total.Calls != total.Calls || u.Total.Failed != total.Failed || u.Total.Cost != total.Cost || total.Calls == 0 {
 				t.Errorf("%s, %d days: %+v, want %+v", name, days, u.Total, total)
 			}
-			if hours := u.Query.Bucket == report.Hour; hours != (days == 1 || f.wallet != "") {
+			if told := s.Wallet == "" && s.Filter.Key == "" || s.Filter == (report.Filter{Member: "usr_1"}); (u.Sold != nil) != told || told && u.Sold.Margin() != margin {
+				t.Errorf("%s, %d days: %+v was sold, want a margin of %s", name, days, u.Sold, margin)
+			}
+			if hours := u.Query.Bucket == report.Hour; hours != (days == 1 || s.Wallet != "") {
 				t.Errorf("%s, %d days: by %s", name, days, u.Query.Bucket)
 			}
 		}
 	}
-	var want money.Nano
-	for i := range e.calls {
-		want += e.calls[i].Cost
-	}
-	if s, err := r.SoldIn(t.Context(), report.SalesQuery{From: today.AddDate(0, 0, -9), To: today.AddDate(0, 0, 1)}); err != nil || s.Sales != want || s.Calls != int64(len(e.calls)) {
-		t.Errorf("%+v, %v, want %s", s, err, want)
+	for _, x := range []struct {
+		search report.Search
+		want   []report.Beside
+	}{
+		{report.Search{MinCost: 1}, []report.Beside{report.ByCost}},
+		{report.Search{Wallet: "wal_1", Status: 402, MinCost: 1}, []report.Beside{report.ByCost, report.ByStatus}},
+		{report.Search{Wallet: "wal_1", ProviderKey: keyTag}, []report.Beside{report.ByProviderKey}},
+		{report.Search{Filter: report.Filter{Model: "a/x"}, ProviderKey: keyTag}, []report.Beside{report.ByProviderKey}},
+		{report.Search{Filter: report.Filter{Key: report.Nothing}, Status: 402}, []report.Beside{report.ByStatus}},
+	} {
+		x.search.From, x.search.To = today, e.now
+		u, err := r.OverTime(t.Context(), x.search, e.now)
+		if err != nil || !slices.Equal(u.Uncounted, x.want) || len(u.Times) != 0 || u.Sold != nil {
+			t.Errorf("%+v: %+v, %v", x.search, u, err)
+		}
 	}
 }
 

@@ -102,9 +102,10 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 			return err
 		}
 	}
-	overTime := func(days int, f report.Filter) func(context.Context) error {
+	overTime := func(days int, s report.Search) func(context.Context) error {
+		s.From, s.To = today.AddDate(0, 0, 1-days), now.Add(time.Second)
 		return func(ctx context.Context) error {
-			u, err := r.OverTime(ctx, report.Query{Filter: f, From: today.AddDate(0, 0, 1-days), To: now.Add(time.Second)})
+			u, err := r.OverTime(ctx, s, now)
 			if err == nil && u.Total.Calls == 0 {
 				err = errors.New("there are no calls")
 			}
@@ -156,17 +157,17 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"calls of everybody with a rare model", everybody(report.Filter{Model: "vendor/rare"}, 0)},
 		{"calls of everybody with a model that was not used", everybody(report.Filter{Model: "vendor/never"}, 0)},
 		{"calls of everybody above a cost that none has", everybody(report.Filter{}, 1_000_000*money.Ruble)},
-		{"histogram of everybody, a day by hour", overTime(1, report.Filter{})},
-		{"histogram of everybody, a day by hour of one model", overTime(1, report.Filter{Model: "vendor/model-5"})},
-		{"histogram of everybody, 7 days", overTime(7, report.Filter{})},
-		{"histogram of everybody, 90 days", overTime(90, report.Filter{})},
-		{"histogram of everybody, 90 days of one model", overTime(90, report.Filter{Model: "vendor/model-5"})},
-		{"histogram of everybody, 90 days of failures", overTime(90, report.Filter{Result: report.Failed})},
-		{"histogram of everybody, 90 days of a kind", overTime(90, report.Filter{Kind: "completions"})},
-		{"sums of 90 days of one model", func(ctx context.Context) error {
-			_, err := r.SoldIn(ctx, report.SalesQuery{Model: "vendor/model-5", From: today.AddDate(0, 0, -89), To: today.AddDate(0, 0, 1)})
-			return err
-		}},
+		{"histogram of everybody, a day by hour", overTime(1, report.Search{})},
+		{"histogram of everybody, a day by hour of one model", overTime(1, report.Search{Filter: report.Filter{Model: "vendor/model-5"}})},
+		{"histogram of everybody, 7 days", overTime(7, report.Search{})},
+		{"histogram of everybody, 90 days", overTime(90, report.Search{})},
+		{"histogram of everybody, 90 days of one model", overTime(90, report.Search{Filter: report.Filter{Model: "vendor/model-5"}})},
+		{"histogram of everybody, 90 days of failures", overTime(90, report.Search{Filter: report.Filter{Result: report.Failed}})},
+		{"histogram of everybody, 90 days of a kind", overTime(90, report.Search{Filter: report.Filter{Kind: "completions"}})},
+		{"histogram of everybody, 90 days of a status", overTime(90, report.Search{Status: 503})},
+		{"histogram of everybody, 90 days of a provider", overTime(90, report.Search{Filter: report.Filter{Provider: "provider-3"}})},
+		{"histogram of everybody, 90 days of a provider's key", overTime(90, report.Search{ProviderKey: "0123456789ab"})},
+		{"histogram of everybody, 2 days by hour of failures", overTime(2, report.Search{Filter: report.Filter{Result: report.Failed}})},
 		{"causes of failures of a day", func(ctx context.Context) error {
 			_, _, _, err := r.Causes(ctx, now.AddDate(0, 0, -1), now, 100)
 			return err
@@ -462,7 +463,7 @@ func (f *pagesFill) call(at time.Time, w int) record.Call {
 		Usage:        usage.Usage{Prompt: usage.Of(random.Int64N(5000)), Completion: usage.Of(random.Int64N(900))},
 		FirstContent: 300 * time.Millisecond, Generating: time.Second, Duration: 1400 * time.Millisecond, Catalog: "c-1",
 		Candidates: []record.Candidate{{Endpoint: provider + "/" + model, Order: 1, Score: 0.5, Reason: "weight", Slug: model}, {Endpoint: "other/" + model, Order: 2, Reason: "price", Slug: model}},
-		Attempts:   []record.Attempt{{Endpoint: provider + "/" + model, Provider: provider, Status: 200, FirstContent: 300 * time.Millisecond, Ended: 1390 * time.Millisecond}},
+		Attempts:   []record.Attempt{{Endpoint: provider + "/" + model, Provider: provider, ProviderKey: "0123456789ab", Status: 200, FirstContent: 300 * time.Millisecond, Ended: 1390 * time.Millisecond}},
 		UserAgent:  "openai-python/1.99.0"}
 	switch random.IntN(40) {
 	case 0:

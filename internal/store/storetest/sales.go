@@ -29,6 +29,7 @@ type sales struct {
 	calls   []record.Call
 	refunds []refundMade
 	batch   ledger.Batch
+	since   time.Time // calls from before were dropped
 }
 
 type refundMade struct {
@@ -62,11 +63,13 @@ func Sales(t *testing.T, open Open) {
 			x.refund(t, rt)
 		}
 		x.agrees(rt, x.query(rt), x.made)
+		x.ended(rt, x.resultQuery(rt))
 	})
 	whole := report.SalesQuery{From: report.Day.Floor(now.AddDate(0, 0, -75)), To: report.Day.Floor(now.AddDate(0, 0, 1))}
 	check := func(what string, made func(report.SalesQuery) map[report.SaleDay]report.Sale) {
 		t.Helper()
 		x.agrees(t, whole, made)
+		x.endedWhole(t)
 		x.ledger(t, whole)
 		x.verified(t, what)
 	}
@@ -82,6 +85,7 @@ func Sales(t *testing.T, open Open) {
 			t.Fatal(err)
 		}
 	}
+	x.since = dropped
 	check("after calls were dropped", x.made)
 	// of calls that were dropped before sales were kept, neither VAT nor cost is known, and refunds belong to the day of the call
 	ok(t, x.s.Ledger.FillSales(t.Context(), audit.Actor{Name: "test"}, payAt))
@@ -100,7 +104,7 @@ func (x *sales) call(rt *rapid.T) {
 	wallet := rapid.IntRange(0, 2).Draw(rt, "wallet")
 	at := x.now.Add(-time.Duration(rapid.Int64Range(0, int64(70*24*time.Hour)).Draw(rt, "at"))).Truncate(time.Microsecond)
 	c := record.Call{
-		Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), n), Wallet: fmt.Sprint("wal_", wallet), User: fmt.Sprint("usr_", wallet), API: "completions", At: at,
+		Generation: fmt.Sprintf("gen-%d-%020d", at.Unix(), n), Wallet: fmt.Sprint("wal_", wallet), User: fmt.Sprint("usr_", wallet), API: rapid.SampledFrom([]string{"completions", "messages"}).Draw(rt, "api"), At: at,
 		Model: rapid.SampledFrom([]string{"a/x", "a/y", "b/z"}).Draw(rt, "model"), Provider: rapid.SampledFrom([]string{"p", "q"}).Draw(rt, "provider"), Status: 200, Settled: true,
 		Rate: rapid.SampledFrom([]string{"usd=92.5 margin=0.1 vat=22", "usd=81.2345 margin=0 vat=+22", "usd=90 margin=0.05", "rub vat=20"}).Draw(rt, "rate"),
 	}
@@ -130,8 +134,13 @@ func (x *sales) call(rt *rapid.T) {
 		c.OwnKey = "pk_1"
 	case 2: // the provider asks for a call that failed
 		c.Settled, c.Cost, c.Lines, c.Error, c.Status, c.Usage = false, 0, nil, "timeout", 504, usage.Usage{UpstreamCost: "0.01"}
+	case 4:
+		c.Error, c.Cancelled = "canceled", true
 	case 3:
 		c.Settled, c.Cost, c.Lines, c.Error, c.Status, c.Usage, c.Model, c.Provider, c.Endpoint = false, 0, nil, "provider_unavailable", 503, usage.Usage{}, "", "", ""
+	}
+	for _, tag := range rapid.SliceOfN(rapid.SampledFrom([]string{"", keyTag, otherTag}), 0, 3).Draw(rt, "attempts") {
+		c.Attempts = append(c.Attempts, record.Attempt{Endpoint: "p/" + c.Model, Provider: "p", ProviderKey: tag, Status: 503, Reason: "provider_unavailable"})
 	}
 	x.calls = append(x.calls, c)
 	x.batch.Items = append(x.batch.Items, ledger.Encode(ledger.Item{Call: c}))

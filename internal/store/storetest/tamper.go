@@ -160,6 +160,9 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day of sales gone":            {"DELETE FROM sales_parts WHERE part = 'day'", "sales"},
 	"sales of an account gone":       {"DELETE FROM sales_parts WHERE part = 'account'", "sales"},
 	"a refund gone from the sales":   {"UPDATE sales SET refunded = 0; UPDATE sales_parts SET refunded = 0", "sales"},
+	"calls by result changed":        {"UPDATE call_results SET cost = cost + 1 WHERE part = 'all' AND span = 86400", "calls by result"},
+	"calls of models gone":           {"DELETE FROM call_results WHERE part = 'model'", "calls by result"},
+	"calls at another status":        {"UPDATE call_results SET status = status + 1000 WHERE part = 'provider'", "calls by result"},
 	"a call moved to another result": {"UPDATE usage_hourly SET result = 'canceled' WHERE model = 'a/none'", "usage by hour"},
 	"a last call at another time":    {"UPDATE usage_daily SET last_at = last_at + 1", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys and budgets"},
@@ -341,6 +344,10 @@ func filledOnce(t *testing.T, b Books) {
 	b.change(t, "UPDATE usage_form SET tags = 0; DELETE FROM tag_days; DELETE FROM tag_usage")
 	if names := wrong(); len(names) > 0 {
 		t.Errorf("after an upgrade from a version without sums by tags: %q", names)
+	}
+	b.change(t, "UPDATE usage_form SET results = 0; DELETE FROM call_results")
+	if names := wrong(); len(names) > 0 {
+		t.Errorf("after an upgrade from a version without calls by result: %q", names)
 	}
 	b.change(t, empty)
 	if names := wrong(); len(names) != 4 {

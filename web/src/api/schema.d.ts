@@ -4141,7 +4141,7 @@ export interface paths {
         };
         /**
          * How many calls of everybody there were over time, how many failed, and what they brought; for operators
-         * @description By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. Of a kind, and of calls that were answered or stopped, days are those of each account. A period begins later where calls that failed before are no longer kept.
+         * @description By hour for at most 48 hours, or eight days of one person or key; else by whole days of UTC. A period begins later where the calls before are no longer kept. There are no figures for min_cost, for status of a person or key, and for provider_key together with a person, a key, a model or a provider: uncounted names it.
          */
         get: operations["getAdminCallTimes"];
         put?: never;
@@ -9130,8 +9130,10 @@ export interface components {
             total_failed: number;
             /** @description What they were charged, VAT within it */
             total_cost: components["schemas"]["Decimal"];
-            /** @description Null where only some of what an account bought of a model on a day is asked for: by hours, key, kind or result */
+            /** @description Null where no sum tells it: of a person, where some hours of a day, a key, a kind or a result is asked for */
             earned: components["schemas"]["CallsSold"] | null;
+            /** @description What of the question keeps calls from being counted, because no sum has it; then there are no figures, and the list has the calls */
+            uncounted: ("min_cost" | "status" | "provider_key")[];
         };
         /** @description A page of calls of everybody. */
         AdminCalls: {
@@ -28071,6 +28073,15 @@ export interface operations {
                 kind?: string;
                 /** @description Ok, canceled, failed (any error), or an error_type */
                 result?: string;
+                /** @description Rubles */
+                min_cost?: string;
+                /** @description HTTP status of the answer */
+                status?: number;
+                /**
+                 * @description Only calls of which an attempt was made with the provider's key of this tag
+                 * @example 0123456789ab
+                 */
+                provider_key?: string;
             };
             header?: never;
             path?: never;

@@ -21,7 +21,11 @@ const messages = {
   sumMargin: 'Margin',
   unknownCost: { one: 'not known of {n} call', other: 'not known of {n} calls' },
   noMargin:
-    'Provider’s cost and margin are known for whole days, and by account, model and provider. The CSV has them for each call.',
+    'Of one account, provider’s cost and margin are summed up for whole days, by model and provider. The CSV has them for each call.',
+  uncounted: 'No chart and no sums: none are kept {by}. The list and the CSV have all of these calls.',
+  by_min_cost: 'by what a call cost',
+  by_status: 'of an account or key by status',
+  by_provider_key: 'of a provider’s key by account, key, model or provider',
   hSummary: { one: '{n} call, {failed} failed.', other: '{n} calls, {failed} failed.' },
   status: 'Status',
   providerKey: 'Provider’s key',

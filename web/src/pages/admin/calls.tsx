@@ -107,17 +107,15 @@ export default function Calls() {
           ))}
         </div>
       )}
-      {!filter.min && !filter.status && !filter.pkey && (
-        <Times
-          query={query}
-          onZoom={(from, to) =>
-            set(
-              { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
-              { push: true },
-            )
-          }
-        />
-      )}
+      <Times
+        query={query}
+        onZoom={(from, to) =>
+          set(
+            { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
+            { push: true },
+          )
+        }
+      />
       <Panel flush>
         <Table<Row>
           main
@@ -178,6 +176,12 @@ function Times({
       <div className="pb-4">
         <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
       </div>
+    )
+  if (h && h.uncounted.length > 0)
+    return (
+      <p className="pb-4 text-small text-ink3">
+        {t('uncounted', { by: h.uncounted.map((by) => t(`by_${by}`)).join(', ') })}
+      </p>
     )
   if (!h || h.total_calls === 0) return null
   const e = h.earned
