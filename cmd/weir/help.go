@@ -139,6 +139,7 @@ var examples = map[string]string{ //nolint:gosec // names of commands
 	"reconcile":                        "weir reconcile usage.json --provider openai",
 	"export":                           "weir export --from 2026-11-01 --to 2026-11-30",
 	"sales":                            "weir sales --from 2026-11-01 --by account",
+	"calls":                            "weir calls --result failed --user alice --from 2026-11-30",
 	"backup":                           "weir backup backups --keep 14",
 	"restore":                          "weir restore backups/weir-20261126T030000Z",
 	"migrate":                          "weir migrate --to postgres://weir@db.local/weir",

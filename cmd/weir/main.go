@@ -72,6 +72,7 @@ type commands struct {
 	Rate       rateCmd       `cmd:"" group:"models" help:"Show and set the dollar rate and the margin."`
 	Route      routeCmd      `cmd:"" group:"models" help:"Explain which providers a request would be sent to, and why."`
 	Alert      alertCmd      `cmd:"" group:"work" help:"What operators are alerted of, and where that goes."`
+	Calls      callsCmd      `cmd:"" group:"work" help:"List calls of everybody, with what providers ask for and the margin."`
 	Batch      batchCmd      `cmd:"" group:"work" help:"List and cancel batches."`
 	Job        jobCmd        `cmd:"" group:"work" help:"List, retry and end videos, batches, webhooks and notices."`
 	Audit      auditCmd      `cmd:"" group:"work" help:"Check the audit log."`
