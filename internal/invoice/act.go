@@ -50,6 +50,12 @@ type Sums struct {
 	Spent    money.Nano // calls, less refunds and adjustments
 }
 
+// Unacted is an account that has invoices, and no act of a month or a later one.
+type Unacted struct {
+	Account, Wallet string
+	Closing         // what its act would be made of; without sums if its first invoice is from a later month
+}
+
 // Closing is what an act is made of, while the wallet is locked.
 type Closing struct {
 	First      string     // month of the first invoice of the account; "": absent
@@ -70,6 +76,8 @@ type ActStore interface {
 	Acts(ctx context.Context, account, month, before string, limit int) ([]Act, error)
 	// ActsBegin is the month of the first invoice of an account, and that of its last act, each "" without any.
 	ActsBegin(ctx context.Context, account string) (first, last string, err error)
+	// Unacted lists accounts that have invoices and no act of a month or a later one, by id, after one. They are read at one moment, and nothing is locked.
+	Unacted(ctx context.Context, month, after string, limit int) ([]Unacted, error)
 	// InvoicedAccounts lists accounts with invoices and their wallets, by id, after one.
 	InvoicedAccounts(ctx context.Context, after string, limit int) (accounts, wallets []string, err error)
 }
@@ -200,32 +208,28 @@ func (m *Manager) MissingActs(ctx context.Context, month, after string) (all []M
 	if err := m.closed("invoice.MissingActs", month); err != nil {
 		return nil, "", err
 	}
-	accounts, wallets, err := m.store.InvoicedAccounts(ctx, after, missingAtOnce)
+	list, err := m.store.Unacted(ctx, month, after, missingAtOnce)
 	if err != nil {
 		return nil, "", err
 	}
-	for i, account := range accounts {
-		a := Act{Account: account, Wallet: wallets[i], Month: month, Seller: m.cfg.Seller, VAT: m.cfg.VAT}
-		due := false
-		_, _, err := m.store.AddAct(ctx, a, func(x *Act, c *Closing) (bool, error) { // nothing is added
-			made, err := closeMonth(x, c)
-			due, a = made, *x
-			return false, err
-		}, nil)
-		if fault.Is(err, fault.Conflict) || err == nil && !due {
+	for i := range list {
+		u := &list[i]
+		a := Act{Account: u.Account, Wallet: u.Wallet, Month: month, Seller: m.cfg.Seller, VAT: m.cfg.VAT}
+		made, err := closeMonth(&a, &u.Closing)
+		if fault.Is(err, fault.Conflict) || err == nil && !made {
 			continue
 		}
 		if err != nil {
 			return nil, "", err
 		}
-		buyer, err := m.store.BuyerOf(ctx, account)
+		buyer, err := m.store.BuyerOf(ctx, u.Account)
 		if err != nil {
 			return nil, "", err
 		}
-		all = append(all, Missing{Account: account, Buyer: buyer, Amount: a.Amount, Total: a.Total})
+		all = append(all, Missing{Account: u.Account, Buyer: buyer, Amount: a.Amount, Total: a.Total})
 	}
-	if len(accounts) == missingAtOnce {
-		next = accounts[len(accounts)-1]
+	if len(list) == missingAtOnce {
+		next = list[len(list)-1].Account
 	}
 	return all, next, nil
 }

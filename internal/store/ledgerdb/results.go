@@ -25,7 +25,7 @@ var (
 
 	callResults   = sqldb.Table{Name: "call_results", Columns: slices.Concat(resultColumns, resultSums), Merge: addTo("call_results", resultColumns, resultSums)}
 	selectResults = selectAll("call_results", resultColumns, resultSums)
-	resultGone    = `DELETE FROM call_results WHERE part = $1 AND span = $2 AND value = $3 AND at = $4 AND beside = $5 AND api = $6 AND status = $7 AND result = $8 AND calls = 0`
+	resultsOld    = `DELETE FROM call_results WHERE at < $1 AND at < (SELECT MIN(at) FROM call_results) + $2`
 )
 
 // The parts of call_results beside byModel.
@@ -60,12 +60,8 @@ func (k resultKey) order(l resultKey) int {
 		cmp.Compare(k.beside, l.beside), cmp.Compare(k.api, l.api), cmp.Compare(k.status, l.status), cmp.Compare(k.result, l.result))
 }
 
-func (k resultKey) key(args []any) []any {
-	return append(args, k.part, k.span, k.value, k.at, k.beside, k.api, k.status, k.result)
-}
-
 func (k resultKey) args(args []any, s *ended) []any {
-	args = k.key(args)
+	args = append(args, k.part, k.span, k.value, k.at, k.beside, k.api, k.status, k.result)
 	for _, n := range s {
 		args = append(args, n)
 	}
@@ -103,21 +99,24 @@ func rollUpResults(t *sqldb.Tx, results map[resultKey]*ended) error {
 	return merge(t, &callResults, results, resultKey.order, resultKey.args)
 }
 
-// dropResults takes calls from call_results that are dropped.
-func dropResults(t *sqldb.Tx, results map[resultKey]*ended) error {
-	var args []any
-	for _, k := range inOrder(results, resultKey.order) {
-		for i := range results[k] {
-			results[k][i] *= -1
+// resultsDropped is about how many rows one step deletes of those whose calls are dropped.
+const resultsDropped = 5000
+
+// dropResults deletes rows that begin before a moment, the oldest days first. What is left of them means nothing: see counted.
+func dropResults(t *sqldb.Tx, before int64) error {
+	for left := int64(resultsDropped); left > 0; {
+		n, err := t.Exec(resultsOld, before/1_000_000, int64(daySpan))
+		if err != nil || n == 0 {
+			return err
 		}
-		args = k.key(args)
+		left -= n
 	}
-	if err := rollUpResults(t, results); err != nil {
-		return err
-	}
-	_, err := t.ExecEach(resultGone, len(resultColumns), args)
-	return err
+	return nil
 }
+
+// counted reports whether a row has all calls of its time, and is compared with them: calls from before the horizon, in Unix microseconds, may have been
+// dropped.
+func (k resultKey) counted(horizon int64) bool { return k.at*1_000_000 >= horizon }
 
 // fillResults makes call_results anew from the records.
 func fillResults(t *sqldb.Tx) error {
@@ -133,6 +132,11 @@ func writeResults(t *sqldb.Tx, results map[resultKey]*ended) error {
 	if err := empty(t, callResults.Name); err != nil {
 		return err
 	}
+	var horizon int64
+	if err := t.Row(horizonRead).Scan(&horizon); err != nil {
+		return err
+	}
+	maps.DeleteFunc(results, func(k resultKey, _ *ended) bool { return !k.counted(horizon) })
 	if err := rollUpResults(t, results); err != nil {
 		return err
 	}
@@ -188,17 +192,23 @@ func (s *Ledger) Results(ctx context.Context, q report.ResultQuery) ([]report.Re
 // resultCheck compares call_results with the calls, in a memory that grows with the days alone: calls come by account, the rows are those of all. Of each
 // figure both sides add the amount times a number of its own, as spending does.
 type resultCheck struct {
-	seeds [2]maphash.Seed
-	days  map[int64]*[2]uint64
-	rows  int
+	horizon int64
+	seeds   [2]maphash.Seed
+	days    map[int64]*[2]uint64
+	rows    int
 }
 
-func newResultCheck() *resultCheck {
-	return &resultCheck{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, days: map[int64]*[2]uint64{}}
+func newResultCheck(c *checker) *resultCheck {
+	var horizon int64
+	c.one(horizonRead, &horizon)
+	return &resultCheck{horizon: horizon, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}, days: map[int64]*[2]uint64{}}
 }
 
 // add adds rows of calls, or takes those of the table away.
 func (r *resultCheck) add(k resultKey, s *ended, sign int64) {
+	if !k.counted(r.horizon) {
+		return
+	}
 	type figure struct {
 		resultKey
 		column int
@@ -220,8 +230,9 @@ func (r *resultCheck) compare(c *checker) {
 		for i := range s {
 			s[i] = n(len(resultColumns) + i)
 		}
-		r.add(k, &s, -1)
-		r.rows++
+		if r.add(k, &s, -1); k.counted(r.horizon) {
+			r.rows++
+		}
 	})
 	var wrong differences
 	for _, day := range slices.Sorted(maps.Keys(r.days)) {

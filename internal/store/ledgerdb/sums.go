@@ -9,18 +9,18 @@ import (
 	"weir/internal/store/sqldb"
 )
 
-// SumsBefore sums what moved a wallet before the beginning of an hour.
-func SumsBefore(t *sqldb.Tx, wallet string, at time.Time) (s invoice.Sums, err error) {
-	h := t.Zones[wallet]
+// SumsBefore sums what moved a wallet before the beginning of an hour. row asks a transaction.
+func SumsBefore(row func(text string, args ...any) sqldb.Scanner, z sqldb.Zones, wallet string, at time.Time) (s invoice.Sums, err error) {
+	h := z[wallet]
 	day := h.Day(at)
 	var days, hours, back int64
-	if err = t.Row(daySum, wallet, "", day.Format(time.DateOnly)).Scan(&days); err != nil {
+	if err = row(daySum, wallet, "", day.Format(time.DateOnly)).Scan(&days); err != nil {
 		return s, err
 	}
-	if err = t.Row(spentInHours, wallet, h.Start(day).Unix(), at.Unix()).Scan(&hours); err != nil {
+	if err = row(spentInHours, wallet, h.Start(day).Unix(), at.Unix()).Scan(&hours); err != nil {
 		return s, err
 	}
-	err = t.Row(postedBefore, ledger.WalletAccount+wallet, at.UnixMicro()).Scan((*int64)(&s.ToppedUp), &back)
+	err = row(postedBefore, ledger.WalletAccount+wallet, at.UnixMicro()).Scan((*int64)(&s.ToppedUp), &back)
 	s.Spent = money.Nano(days + hours - back)
 	return s, err
 }

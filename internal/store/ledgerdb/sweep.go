@@ -192,6 +192,9 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 	if _, err := t.Exec(horizonMove, before); err != nil {
 		return "", 0, err
 	}
+	if err := dropResults(t, before); err != nil {
+		return "", 0, err
+	}
 	done := sweep{before: before}
 	var link ledger.Link
 	hours, vat := map[hourKey]*sums{}, newDayBook(t.Zones)
@@ -260,9 +263,6 @@ func dropCalls(t *sqldb.Tx, before int64, after string, wallets []string, n int)
 		k.addTo(&done.sales, s)
 	}
 	if err := dropFunds(t, funds, &done.funds); err != nil {
-		return "", 0, err
-	}
-	if err := dropResults(t, vat.results); err != nil {
 		return "", 0, err
 	}
 	if err := digestTags(t, sortedOnes, &done.tags); err != nil {

@@ -35,7 +35,7 @@ type usageCheck struct {
 }
 
 func newUsage(c *checker) *usageCheck {
-	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending(), results: newResultCheck(), tags: newTagCheck(c)}
+	return &usageCheck{c: c, hours: map[hourKey]*sums{}, days: newDays(c.zones), keys: newSpending(), results: newResultCheck(c), tags: newTagCheck(c)}
 }
 
 func newDays(z sqldb.Zones) *tally {

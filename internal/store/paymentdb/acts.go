@@ -72,16 +72,52 @@ func closing(t *sqldb.Tx, a *invoice.Act) (c invoice.Closing, err error) {
 		return c, err
 	}
 	c.Last, c.Acted = last.String, money.Nano(acted.Int64)
-	for _, x := range []struct {
-		to *invoice.Sums
-		at time.Time
-	}{{&c.Base, months.Start(c.First)}, {&c.Start, months.Start(a.Month)}, {&c.End, months.End(a.Month)}} {
-		if *x.to, err = ledgerdb.SumsBefore(t, a.Wallet, x.at); err != nil {
-			return c, err
+	return c, sumUp(t.Row, t.Zones, &c, a.Wallet, a.Month)
+}
+
+// sumUp has the sums of a month added to what an act is made of.
+func sumUp(row func(text string, args ...any) sqldb.Scanner, z sqldb.Zones, c *invoice.Closing, wallet, month string) (err error) {
+	months := invoice.MonthsOf(z[wallet])
+	if c.Start, err = ledgerdb.SumsBefore(row, z, wallet, months.Start(month)); err != nil {
+		return err
+	}
+	if c.Base = c.Start; c.First != month {
+		if c.Base, err = ledgerdb.SumsBefore(row, z, wallet, months.Start(c.First)); err != nil {
+			return err
 		}
 	}
-	return c, nil
+	c.End, err = ledgerdb.SumsBefore(row, z, wallet, months.End(month))
+	return err
 }
+
+// Unacted is invoice.ActStore.Unacted.
+func (s *Payments) Unacted(ctx context.Context, month, after string, limit int) (all []invoice.Unacted, err error) {
+	err = s.db.Snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		z, err := sqldb.ReadZones(q.QueryContext(ctx, sqldb.ZonesAll)) //nolint:rowserrcheck // ReadZones asks for it
+		if err != nil {
+			return err
+		}
+		rows, err := q.QueryContext(ctx, unacted, sqldb.Text(after), month, limit)
+		all, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (u invoice.Unacted, err error) {
+			var first int64
+			var last sql.NullString
+			err = row.Scan(&u.Account, &u.Wallet, &first, &last, (*int64)(&u.Acted))
+			u.First, u.Last = invoice.MonthsOf(z[u.Wallet]).Of(time.UnixMicro(first)), last.String
+			return u, err
+		})
+		for i := 0; i < len(all) && err == nil; i++ {
+			if u := &all[i]; u.First <= month {
+				err = sumUp(func(text string, args ...any) sqldb.Scanner { return q.QueryRowContext(ctx, text, args...) }, z, &u.Closing, u.Wallet, month)
+			}
+		}
+		return err
+	})
+	return all, sqldb.Failure("store.Unacted", err)
+}
+
+// One look for each account at its acts: most have one of the month.
+const unacted = `SELECT i.account, MIN(i.wallet), MIN(i.created_at), (SELECT MAX(a.month) FROM invoice_acts a WHERE a.account = i.account), (SELECT CAST(COALESCE(SUM(a.amount), 0) AS BIGINT) FROM invoice_acts a WHERE a.account = i.account)
+	FROM invoices i WHERE i.account > $1 AND NOT EXISTS (SELECT 1 FROM invoice_acts a WHERE a.account = i.account AND a.month >= $2) GROUP BY i.account ORDER BY i.account LIMIT $3`
 
 // ActByID is invoice.Store.ActByID.
 func (s *Payments) ActByID(ctx context.Context, id string) (a invoice.Act, err error) {

@@ -80,7 +80,7 @@ var lives = map[string]retention{
 	"usage_hourly":  {byUsers, "by what was called in an hour", "never: the sums of the details that are dropped"},
 	"usage_groups":  {byUsers, "by what was called in a day", "never: the sums of the details that are dropped"},
 	"call_failures": {byUsers, "by the causes of an hour, as many as calls failed", "the failures of another call, after 31 days"},
-	"call_results":  {byUsers, "by what was called in an hour, of all users together", "app.dropCalls, with the calls"},
+	"call_results":  {byUsers, "by what was called in an hour, of all users together", "app.dropCalls, after store.retention"},
 	"tag_days":      {byUsers, "1,000 values of each property a day, 50 names of tags", "never: the sums of the details that are dropped"},
 	"tag_usage":     {byUsers, "by what was called in a day, with the values of tag_days", "never: the sums of the details that are dropped"},
 	"sales":         {byUsers, "by what was called in a day", asMoney},

@@ -219,11 +219,17 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"start", func(context.Context) error { return db.Reopen() }},
 		{"spending of keys", func(ctx context.Context) error { _, err := r.KeySpends(ctx, "usr_0", wallet); return err }},
 	}
+	money := func(size string) {
+		for _, read := range moneyReads(s, now) {
+			b.Run(size+read.name, func(b *testing.B) { db.measure(b, read) })
+		}
+	}
 	if *pagesAt != "" && !*pagesKeep {
 		last, other = newest(b, s, wallet), newest(b, s, "wal_1")
 		for _, read := range reads {
 			b.Run(read.name, func(b *testing.B) { db.measure(b, read) })
 		}
+		money("")
 		return
 	}
 	fillAccounts(b, &db, now)
@@ -249,9 +255,16 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		}
 		verifyPages(b, s, now)
 	}
+	fillMoney(b, &db, now)
+	if db.Settle != nil {
+		if err := db.Settle(); err != nil {
+			b.Fatal(err)
+		}
+	}
 	if *pagesKeep {
 		return
 	}
+	money("money/")
 	sweepPages(b, s, now)
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
