@@ -123,6 +123,27 @@ func openAdmin(ctx context.Context, cfg config.Config, create bool) (*app.Admin,
 	return o, nil
 }
 
+// with opens the database that is there, does something with it, and closes it.
+func (p *location) with(ctx context.Context, do func(o *app.Admin) error) error {
+	o, err := p.admin(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	return do(o)
+}
+
+// withUser is with for a command about one user: a user id, a wallet id, or a name that only one has.
+func (p *location) withUser(ctx context.Context, user string, do func(o *app.Admin, u account.User) error) error {
+	return p.with(ctx, func(o *app.Admin) error {
+		u, err := o.UserNamed(ctx, user)
+		if err != nil {
+			return err
+		}
+		return do(o, u)
+	})
+}
+
 // adminFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.
 func (p *location) adminFor(ctx context.Context, user string) (*app.Admin, account.User, error) {
 	o, err := p.admin(ctx, false)

@@ -100,6 +100,7 @@ var examples = map[string]string{ //nolint:gosec // names of commands
 	"budget list":                      "weir budget list alice",
 	"budget set":                       "weir budget set alice 5000 --of tag:project=atlas --period month --alarms 80",
 	"budget delete":                    "weir budget delete alice bud_4f1c2a9b7d",
+	"budget restore":                   "weir budget restore alice bud_4f1c2a9b7d",
 	"catalog provider list":            "weir catalog provider list",
 	"catalog provider add":             "weir catalog provider add hut base_url=https://hut.example/v1 api_key_env=HUT_KEY",
 	"catalog provider set":             "weir catalog provider set hut name=Hut data_policy=zero",

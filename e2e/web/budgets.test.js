@@ -140,10 +140,19 @@ test('budgets are made and nest, the strictest wins, and its refusal is the one 
   await main.getByRole('button', { name: 'Actions for project=atlas' }).press('Enter');
   await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
   const sure = page.getByRole('alertdialog');
-  await sure.getByText(/No call is bound by it any more.*Its count of 0\.0\d+\s₽ ends.*Its rules/).waitFor();
+  await sure.getByText(/No call is bound by it any more.*what it has counted, 0\.0\d+\s₽ so far.*Its rules/).waitFor();
   await accessible(page);
   await sure.getByRole('button', { name: 'Delete' }).press('Enter');
-  await main.getByRole('button', { name: 'Actions for project=atlas' }).waitFor({ state: 'detached' });
+  const atlas = main.getByRole('button', { name: 'Actions for project=atlas' });
+  await atlas.waitFor({ state: 'detached' });
+  await accessible(page);
+
+  // It comes back as it was, with what was spent in it.
+  await page.getByRole('button', { name: 'Undo' }).press('Enter');
+  await atlas.waitFor();
+  const { data } = await ask(owner, 'GET', `/api/budgets?${at}`);
+  const back = data.find((x) => x.scope.id === 'project=atlas');
+  assert.deepEqual([Number(back.spent) > 0, back.alarms, back.rules.models, back.deleted_at], [true, [1], ['sim/*'], null]);
   await page.done();
 });
 

@@ -74,6 +74,12 @@ type Budget struct {
 	RenewsAt  *time.Time  `json:"renews_at"` // when the next period begins; null: never
 	CreatedAt time.Time   `json:"created_at"`
 	UpdatedAt time.Time   `json:"updated_at"`
+	DeletedAt *time.Time  `json:"deleted_at"` // null: it binds calls
+}
+
+// whichBudgets says which budgets are listed.
+type whichBudgets struct {
+	Deleted bool `json:"-" query:"deleted"` // those that were deleted and can be brought back, in place of those that bind
 }
 
 // BudgetList is all budgets of an account, the widest first.
@@ -203,12 +209,16 @@ func budgets(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/budgets", ID: "listBudgets", Org: operation.Watchers, Access: operation.Management, Tag: "budgets",
 			Summary: "The budgets of the account and how they stand, the widest first", Answer: "All budgets; there are at most 500",
-		}, func(ctx context.Context, c *operation.Call, _ *operation.None) (l BudgetList, err error) {
+		}, func(ctx context.Context, c *operation.Call, in *whichBudgets) (l BudgetList, err error) {
 			balance, err := d.Books.Balance(ctx, c.Wallet)
 			if err != nil {
 				return l, err
 			}
-			all, err := budgetsSeen(ctx, d, c)
+			list := d.Budgets.List
+			if in.Deleted {
+				list = d.Budgets.Deleted
+			}
+			all, err := budgetsSeen(ctx, d, c, list)
 			if err != nil {
 				return l, err
 			}
@@ -262,7 +272,7 @@ func budgets(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/budgets/{id}", ID: "getBudget", Org: operation.Watchers, Access: operation.Management, Tag: "budgets", Summary: "One budget and how it stands", Answer: "The budget",
 		}, func(ctx context.Context, c *operation.Call, in *budgetID) (out operation.Data[Budget], err error) {
-			all, err := budgetsSeen(ctx, d, c)
+			all, err := budgetsSeen(ctx, d, c, d.Budgets.List)
 			if err != nil {
 				return out, err
 			}
@@ -290,8 +300,20 @@ func budgets(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "DELETE", Path: "/api/budgets/{id}", ID: "deleteBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
 			Summary: "Delete a budget", Answer: "It is deleted, and binds no call any more",
+			Description: "For seven days it can be brought back with POST /api/budgets/{id}/restore, until another budget of its scope and period is made. Calls count in it meanwhile.",
 		}, func(ctx context.Context, c *operation.Call, in *budgetID) (operation.Deleted, error) {
 			return operation.Deleted{}, d.Budgets.Delete(ctx, c.User, in.ID, c.Actor)
+		}),
+		operation.Of(operation.Operation{
+			Method: "POST", Path: "/api/budgets/{id}/restore", ID: "restoreBudget", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "budgets",
+			Summary: "Bring a deleted budget back", Answer: "The budget as it is now",
+			Description: "It has what was spent before it was deleted and meanwhile. One that is not deleted stays as it is.",
+		}, func(ctx context.Context, c *operation.Call, in *budgetID) (out operation.Data[Budget], err error) {
+			b, err := d.Budgets.Restore(ctx, c.User, in.ID, c.Actor)
+			if err != nil {
+				return out, err
+			}
+			return budgetAnswer(ctx, d, c, b)
 		}),
 		operation.Of(operation.Operation{
 			Method: "GET", Path: "/api/spendable", ID: "getSpendable", Org: operation.Watchers, Access: operation.Management, Tag: "budgets",
@@ -305,8 +327,8 @@ func budgets(d Deps) []operation.Operation {
 }
 
 // budgetsSeen are the budgets that the caller may see: who sees one team sees none of other teams, their members and keys.
-func budgetsSeen(ctx context.Context, d Deps, c *operation.Call) ([]budget.Budget, error) {
-	all, err := d.Budgets.List(ctx, c.User)
+func budgetsSeen(ctx context.Context, d Deps, c *operation.Call, list func(context.Context, string) ([]budget.Budget, error)) ([]budget.Budget, error) {
+	all, err := list(ctx, c.User)
 	if err != nil || c.Sees.All() {
 		return all, err
 	}
@@ -385,7 +407,7 @@ func (s *BudgetScope) place(keys keyNames, people orgNames) {
 func budgetOf(b *budget.Budget, s budget.Spending, names keyNames) Budget {
 	out := Budget{
 		ID: b.ID, Scope: BudgetScope{Kind: string(b.Scope.Kind), ID: OrNull(b.Scope.ID)}, Name: OrNull(b.Name), Amount: b.Amount, Period: periods[b.Reset], Hard: b.Hard,
-		Alarms: append([]int{}, b.Alarms...), RenewsAt: Moment(s.Renews), CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt,
+		Alarms: append([]int{}, b.Alarms...), RenewsAt: Moment(s.Renews), CreatedAt: b.CreatedAt, UpdatedAt: b.UpdatedAt, DeletedAt: Moment(b.DeletedAt),
 		Rules: BudgetRules{Models: append([]string{}, b.Rules.Models...), Providers: append([]string{}, b.Rules.Providers...), DataCollection: "allow", ZDR: b.Rules.ZDR},
 	}
 	if b.Rules.DenyCollection {
@@ -432,7 +454,7 @@ func spendable(ctx context.Context, d Deps, c *operation.Call, in *whatCall) (ou
 	if err != nil {
 		return out, err
 	}
-	bound = slices.DeleteFunc(slices.Clone(bound), func(b *budget.Budget) bool { return !b.Hard })
+	bound = slices.DeleteFunc(slices.Clone(bound), func(b *budget.Budget) bool { return !b.Refuses() })
 	spent, err := d.Budgets.Spent(ctx, d.Books, c.Wallet, budget.Limits(bound, in.Session))
 	if err != nil {
 		return out, err

@@ -140,9 +140,10 @@ const (
 	PresetSaved   = "preset.save"
 	PresetDeleted = "preset.delete"
 
-	BudgetMade    = "budget.create"
-	BudgetChanged = "budget.change"
-	BudgetRemoved = "budget.delete"
+	BudgetMade     = "budget.create"
+	BudgetChanged  = "budget.change"
+	BudgetRemoved  = "budget.delete"
+	BudgetRestored = "budget.restore"
 
 	ProviderKeyAdded   = "provider_key.add"
 	ProviderKeyChanged = "provider_key.change"
@@ -178,7 +179,7 @@ type Row struct {
 }
 
 // Personal are the actions whose Before and After tell of people, such as addresses and names. None of them moves money.
-var Personal = []string{UserProfile, UserPreferences, Invited, AddressMoved, AddressKept, PasskeyAdded, PasskeyRenamed, PasskeyRemoved, IdentityAdded, IdentityRemoved, KeyCreated, KeyChanged, KeyRevoked, TreeStopped, BudgetMade, BudgetChanged, BudgetRemoved}
+var Personal = []string{UserProfile, UserPreferences, Invited, AddressMoved, AddressKept, PasskeyAdded, PasskeyRenamed, PasskeyRemoved, IdentityAdded, IdentityRemoved, KeyCreated, KeyChanged, KeyRevoked, TreeStopped, BudgetMade, BudgetChanged, BudgetRemoved, BudgetRestored}
 
 // Rest is what is left of rows from which personal data were erased. Their own hashes cover what is gone; so the row that erased them has the hash of
 // the rest.

@@ -51,6 +51,8 @@ const (
 	maxTag        = 256
 	maxSession    = 256
 	maxRules      = 100
+	// Kept is for how long a deleted budget can be brought back.
+	Kept = 7 * 24 * time.Hour
 	// mostFunds is how many ceilings of budgets may bind one call. A record has room for as many, and for the keys above the one that called.
 	mostFunds = 48
 )
@@ -68,7 +70,17 @@ type Budget struct {
 	Rules   Rules
 
 	CreatedAt, UpdatedAt time.Time
+
+	// DeletedAt is zero for one that binds calls. A deleted one refuses and narrows nothing. While it can be brought back, calls count in it, so that it
+	// stands then as though it had never been deleted.
+	DeletedAt time.Time
 }
+
+// Refuses reports whether calls that do not fit are refused.
+func (b *Budget) Refuses() bool { return b.Hard && b.binds() }
+
+// binds reports whether a budget is not deleted.
+func (b *Budget) binds() bool { return b.DeletedAt.IsZero() }
 
 // Rules narrow what calls may use. The zero value narrows nothing.
 type Rules struct {
@@ -133,6 +145,11 @@ func (b *Budget) Target() string { return b.Account + " " + b.ID }
 // Removal is the audit event of a budget's end.
 func (b *Budget) Removal(by audit.Actor) audit.Event {
 	return audit.Event{Actor: by, Action: audit.BudgetRemoved, Target: b.Target(), Before: b.describe()}
+}
+
+// Return is the audit event of a deleted budget that was brought back.
+func (b *Budget) Return(by audit.Actor) audit.Event {
+	return audit.Event{Actor: by, Action: audit.BudgetRestored, Target: b.Target(), After: b.describe()}
 }
 
 // describe is the budget in a row of the audit chain.

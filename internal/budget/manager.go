@@ -28,14 +28,16 @@ const (
 
 // Store keeps budgets. One of another account is not found (fault.NotFound). Each change and its audit row are one transaction.
 type Store interface {
-	// Budgets lists those of an account, the widest first, then by their scopes and periods.
+	// Budgets lists those of an account, the widest first, then by their scopes and periods, with the deleted ones that it still has.
 	Budgets(ctx context.Context, account string) ([]Budget, error)
-	// AddBudget fails with fault.Conflict when the scope has a budget of this period, and with fault.Invalid when the account has no room, and for a
+	// AddBudget fails with fault.Conflict when the scope has a budget of this period that is not deleted, and with fault.Invalid when the account has no room, and for a
 	// team, member or key that is not the account's.
 	AddBudget(ctx context.Context, b Budget, e audit.Event) error
 	// ChangeBudget stores what change makes of a budget, with the event that it returns; with one without an action nothing is stored. Its scope and period stay.
 	ChangeBudget(ctx context.Context, account, id string, now time.Time, change func(*Budget) (audit.Event, error)) (Budget, error)
 	DeleteBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) error
+	// RestoreBudget brings back one that was deleted less than Kept ago, as AddBudget would make it. One that is not deleted stays as it is.
+	RestoreBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) (Budget, error)
 	// RenewsAt is when the interval of a wallet's limits that has a moment ends; zero: never.
 	RenewsAt(ctx context.Context, wallet string, at time.Time, r ledger.Reset) (time.Time, error)
 }
@@ -111,10 +113,13 @@ func (m *Manager) Of(ctx context.Context, c *Call) ([]*Budget, error) {
 		own := s.by[Scope{Session, c.Session}]
 		all = append(all, own...)
 		for _, each := range s.by[Scope{Kind: Session}] {
-			if !hasPeriod(own, each.Reset) { // its own takes the place of what each session has
+			if !bindsIn(own, each.Reset) { // its own takes the place of what each session has
 				all = append(all, each)
 			}
 		}
+	}
+	if len(all) > mostFunds { // what could be brought back takes no room of what binds
+		all = live(all)
 	}
 	if len(all) > mostFunds {
 		return nil, fault.Newf(fault.Invalid, "budget.Of", "%d budgets bind this call, and a call may have %d. Send fewer tags.", len(all), mostFunds)
@@ -122,13 +127,18 @@ func (m *Manager) Of(ctx context.Context, c *Call) ([]*Budget, error) {
 	return all, nil
 }
 
-func hasPeriod(list []*Budget, r ledger.Reset) bool {
+func bindsIn(list []*Budget, r ledger.Reset) bool {
 	for _, b := range list {
-		if b.Reset == r {
+		if b.Reset == r && b.binds() {
 			return true
 		}
 	}
 	return false
+}
+
+// live are those that are not deleted.
+func live(list []*Budget) []*Budget {
+	return slices.DeleteFunc(slices.Clone(list), func(b *Budget) bool { return !b.binds() })
 }
 
 // known are the budgets of an account as they were read last.
@@ -140,6 +150,7 @@ func (m *Manager) known(ctx context.Context, account string) (*set, error) {
 	}
 	epoch := m.epoch.Load()
 	list, err := m.store.Budgets(ctx, account)
+	list = slices.DeleteFunc(list, func(b Budget) bool { return !b.binds() && now.Sub(b.DeletedAt) >= Kept })
 	switch {
 	case err == nil:
 	case ok && now.Sub(s.at) < stale:
@@ -187,7 +198,7 @@ func Limits(list []*Budget, session string) []ledger.Limit {
 	}
 	all := make([]ledger.Limit, len(list))
 	for i, b := range list {
-		all[i] = ledger.Limit{ID: b.Fund(session), Amount: b.Amount, Reset: b.Reset, Open: !b.Hard}
+		all[i] = ledger.Limit{ID: b.Fund(session), Amount: b.Amount, Reset: b.Reset, Open: !b.Refuses()}
 	}
 	return all
 }
@@ -195,7 +206,9 @@ func Limits(list []*Budget, session string) []ledger.Limit {
 // Narrow lays the rules of budgets over the preferences of a call.
 func Narrow(list []*Budget, p routing.Preferences) routing.Preferences {
 	for _, b := range list {
-		p = b.Rules.over(p)
+		if b.binds() {
+			p = b.Rules.over(p)
+		}
 	}
 	return p
 }
@@ -236,7 +249,17 @@ func (b *Budget) title() string {
 
 // List lists the budgets of an account, the widest first, as the store has them.
 func (m *Manager) List(ctx context.Context, account string) ([]Budget, error) {
-	return m.store.Budgets(ctx, account)
+	all, err := m.store.Budgets(ctx, account)
+	return slices.DeleteFunc(all, func(b Budget) bool { return !b.binds() }), err
+}
+
+// Deleted lists the deleted budgets of an account that can be brought back, those deleted last first.
+func (m *Manager) Deleted(ctx context.Context, account string) ([]Budget, error) {
+	all, err := m.store.Budgets(ctx, account)
+	now := m.now()
+	all = slices.DeleteFunc(all, func(b Budget) bool { return b.binds() || now.Sub(b.DeletedAt) >= Kept })
+	slices.SortStableFunc(all, func(a, b Budget) int { return b.DeletedAt.Compare(a.DeletedAt) })
+	return all, err
 }
 
 // Spent is how funds of a wallet stand, each in the present interval of its limit.
@@ -286,7 +309,7 @@ func (m *Manager) Put(ctx context.Context, b Budget, by audit.Actor) (is Budget,
 		return b, false, false, err
 	}
 	for range 3 { // another request may make or delete it in between
-		all, err := m.store.Budgets(ctx, b.Account)
+		all, err := m.List(ctx, b.Account)
 		if err != nil {
 			return b, false, false, err
 		}
@@ -333,9 +356,17 @@ func (m *Manager) Change(ctx context.Context, account, id string, change func(*B
 	return b, err
 }
 
-// Delete removes a budget. What was spent stays in the books.
+// Delete removes a budget: it binds no call any more. What was spent stays in the books.
 func (m *Manager) Delete(ctx context.Context, account, id string, by audit.Actor) error {
-	err := m.store.DeleteBudget(ctx, account, id, m.now(), by)
+	err := m.store.DeleteBudget(ctx, account, id, m.now().UTC().Truncate(time.Microsecond), by)
 	m.changed(account)
 	return err
+}
+
+// Restore brings a deleted budget back, with all that was spent in it since it was made. It fails with fault.NotFound once Kept has passed or another
+// budget has taken its place.
+func (m *Manager) Restore(ctx context.Context, account, id string, by audit.Actor) (Budget, error) {
+	b, err := m.store.RestoreBudget(ctx, account, id, m.now().UTC().Truncate(time.Microsecond), by)
+	m.changed(account)
+	return b, err
 }

@@ -2,6 +2,7 @@ package ledger_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -19,6 +20,8 @@ type treeModel struct {
 	parent      []int // of each budget; -1: none above it
 	limits      []ledger.Limit
 	spent, held []money.Nano
+	gone        []bool       // deleted: it counts what is charged, and refuses nothing
+	free        []money.Nano // of spent what was charged to calls that began while it was deleted
 	credit      money.Nano
 	charged     money.Nano
 	on          money.Nano // on hold in the wallet
@@ -32,36 +35,51 @@ func (m *treeModel) path(i int) (all []int) {
 	return all
 }
 
-// fits reports whether an amount is left in the wallet and in each budget from one upwards.
-func (m *treeModel) fits(i int, n money.Nano) bool {
-	if m.charged+m.on+n > m.credit {
-		return false
-	}
-	for _, j := range m.path(i) {
-		if m.spent[j]+m.held[j]+n > m.limits[j].Amount {
-			return false
-		}
-	}
-	return true
+// binding are those of a path that are not deleted.
+func (m *treeModel) binding(i int) []int {
+	return slices.DeleteFunc(m.path(i), func(j int) bool { return m.gone[j] })
 }
 
-func (m *treeModel) hold(i int, n money.Nano) {
+// fits reports whether an amount is left in the wallet and in each budget that binds a call, and whether it could be in leases of this node, which do
+// not know what was spent while their budget was deleted.
+func (m *treeModel) fits(bound []int, n money.Nano) (fits, leased bool) {
+	fits = m.charged+m.on+n <= m.credit
+	leased = fits
+	for _, j := range bound {
+		over := m.spent[j] + m.held[j] + n - m.limits[j].Amount
+		fits, leased = fits && over <= 0, leased && over <= m.free[j]
+	}
+	return fits, leased
+}
+
+// agrees fails where a hold was refused that fits, or made that could not be leased.
+func (m *treeModel) agrees(rt *rapid.T, bound []int, n money.Nano, err error) {
+	if fits, leased := m.fits(bound, n); err == nil && !leased || err != nil && fits {
+		rt.Fatalf("%d in %v: %v, it fits: %t, %+v", n, bound, err, fits, m)
+	}
+}
+
+func (m *treeModel) hold(bound []int, n money.Nano) {
 	m.on += n
-	for _, j := range m.path(i) {
+	for _, j := range bound {
 		m.held[j] += n
 	}
 }
 
-func (m *treeModel) settle(i int, held, cost money.Nano) {
-	m.hold(i, -held)
+func (m *treeModel) settle(i int, bound []int, held, cost money.Nano) {
+	m.hold(bound, -held)
 	m.charged += cost
 	for _, j := range m.path(i) {
 		m.spent[j] += cost
+		if !slices.Contains(bound, j) {
+			m.free[j] += cost
+		}
 	}
 }
 
 // TestTreeOfBudgets: holds, their growth and what is charged for them, in random trees of budgets, agree with plain sums at each step: what fits everywhere
-// is held, what does not fit somewhere is not and leaves nothing behind, and at the end each budget has spent the sum of the calls below it.
+// is held, what does not fit somewhere is not and leaves nothing behind, and at the end each budget has spent the sum of the calls below it. Budgets are
+// deleted and brought back meanwhile: they refuse nothing to calls that begin then, and have counted all of them.
 func TestTreeOfBudgets(t *testing.T) {
 	t.Parallel()
 	dir, n := t.TempDir(), 0
@@ -72,7 +90,8 @@ func TestTreeOfBudgets(t *testing.T) {
 			m.parent = append(m.parent, rapid.IntRange(-1, i-1).Draw(rt, "parent"))
 			m.limits = append(m.limits, ledger.Limit{ID: fmt.Sprint("bud_", i), Amount: money.Nano(rapid.Int64Range(0, 1000).Draw(rt, "amount"))})
 		}
-		m.spent, m.held = make([]money.Nano, len(m.limits)), make([]money.Nano, len(m.limits))
+		all := len(m.limits)
+		m.spent, m.held, m.free, m.gone = make([]money.Nano, all), make([]money.Nano, all), make([]money.Nano, all), make([]bool, all)
 		store := ledgertest.New()
 		store.AddWallet("wal_1")
 		cfg := ledger.Default(fmt.Sprint(dir, "/", n), time.Now)
@@ -103,16 +122,17 @@ func TestTreeOfBudgets(t *testing.T) {
 // walkTree makes random calls, and ends all of them.
 func walkTree(t *testing.T, rt *rapid.T, book *ledger.Book, m *treeModel) {
 	type call struct {
-		at   int
-		hold *ledger.Hold
-		held money.Nano
+		at    int
+		bound []int // which budgets bound it when it began
+		hold  *ledger.Hold
+		held  money.Nano
 	}
 	var open []call
 	serial := 0
 	end := func(k int, cost money.Nano) {
 		c := open[k]
 		open = append(open[:k], open[k+1:]...)
-		m.settle(c.at, c.held, cost)
+		m.settle(c.at, c.bound, c.held, cost)
 		if cost == 0 {
 			c.hold.Release()
 			return
@@ -121,8 +141,19 @@ func walkTree(t *testing.T, rt *rapid.T, book *ledger.Book, m *treeModel) {
 		if err := book.Settle(t.Context(), c.hold, &record.Call{Generation: fmt.Sprint("gen-", serial), Wallet: "wal_1", Cost: cost, Settled: true, At: time.Now()}); err != nil {
 			rt.Fatal(err)
 		}
+		if len(c.bound) < len(m.path(c.at)) { // what was not on hold is known once it is in the books
+			if err := book.Flush(t.Context()); err != nil {
+				rt.Fatal(err)
+			}
+		}
 	}
 	for range rapid.IntRange(1, 40).Draw(rt, "steps") {
+		if rapid.IntRange(0, 5).Draw(rt, "undo") == 0 {
+			i := rapid.IntRange(0, len(m.limits)-1).Draw(rt, "deleted or brought back")
+			m.gone[i] = !m.gone[i]
+			m.limits[i].Open = m.gone[i]
+			continue
+		}
 		amount := money.Nano(rapid.Int64Range(1, 400).Draw(rt, "amount"))
 		if len(open) == 0 || rapid.Bool().Draw(rt, "begins") {
 			at := rapid.IntRange(0, len(m.limits)-1).Draw(rt, "at")
@@ -130,25 +161,19 @@ func walkTree(t *testing.T, rt *rapid.T, book *ledger.Book, m *treeModel) {
 			for _, j := range m.path(at) {
 				limits = append(limits, m.limits[j])
 			}
-			fits := m.fits(at, amount)
+			bound := m.binding(at)
 			h, err := book.Hold(t.Context(), ledger.HoldRequest{Wallet: "wal_1", Limits: limits, Amount: amount})
-			if (err == nil) != fits {
-				rt.Fatalf("%d below %d: %v, it fits: %t, %+v", amount, at, err, fits, m)
-			}
-			if err == nil {
-				m.hold(at, amount)
-				open = append(open, call{at, h, amount})
+			if m.agrees(rt, bound, amount, err); err == nil {
+				m.hold(bound, amount)
+				open = append(open, call{at, bound, h, amount})
 			}
 			continue
 		}
 		k := rapid.IntRange(0, len(open)-1).Draw(rt, "call")
 		if c := &open[k]; rapid.Bool().Draw(rt, "grows") {
-			fits := m.fits(c.at, amount)
-			if err := c.hold.Grow(t.Context(), amount); (err == nil) != fits {
-				rt.Fatalf("%d more below %d: %v, it fits: %t, %+v", amount, c.at, err, fits, m)
-			}
-			if fits {
-				m.hold(c.at, amount)
+			err := c.hold.Grow(t.Context(), amount)
+			if m.agrees(rt, c.bound, amount, err); err == nil {
+				m.hold(c.bound, amount)
 				c.held += amount
 			}
 			continue

@@ -297,6 +297,13 @@ var actsOnce = map[string]func(*actsDesk) twoActs{
 		x.audits, x.statuses, x.says = []string{audit.BudgetRemoved}, []int{200, 404}, "budget"
 		return x
 	},
+	"budget brought back by two": func(d *actsDesk) (x twoActs) {
+		id := d.made(d.payer.Pages, "POST", "/api/budgets", map[string]any{"scope": map[string]any{"kind": "tag", "id": strings.ToLower(d.reference())}, "period": "month", "amount": "100"})["id"].(string)
+		d.payer.Pages.Do(d.T, "DELETE", "/api/budgets/"+id, nil)
+		x.first, x.second = d.payers("POST", "/api/budgets/"+id+"/restore", nil)
+		x.audits, x.statuses = []string{audit.BudgetRestored}, []int{200, 200}
+		return x
+	},
 	"prices published by two": func(d *actsDesk) (x twoActs) {
 		x.first, x.second = d.same("POST", "/api/admin/prices/publish", map[string]any{"version": d.draft()})
 		x.audits, x.statuses, x.says = []string{audit.PricesPublished}, []int{201, 409}, "draft"
@@ -326,6 +333,11 @@ var actsOnce = map[string]func(*actsDesk) twoActs{
 		x.audits, x.statuses, x.after = []string{audit.ServiceReturned}, []int{200, 409}, d.back
 		return x
 	},
+}
+
+// payers is an act of the payer, done at both nodes.
+func (d *actsDesk) payers(method, path string, body any) (first, second request) {
+	return request{d.payer.Pages, method, path, body}, request{&apptest.Account{Gw: d.nodes[1], Key: d.payer.Pages.Key}, method, path, body}
 }
 
 // back returns the provider to service, and waits until calls are answered.

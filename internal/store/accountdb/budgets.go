@@ -34,6 +34,7 @@ var budgets = sqldb.Map[budget.Budget, struct {
 		ZDR            bool   `db:"zdr"`
 	}
 	CreatedAt, UpdatedAt time.Time
+	DeletedAt            time.Time `db:",null"`
 }]("budgets",
 	sqldb.Encoded("alarms", func(b *budget.Budget) string {
 		words := make([]string, len(b.Alarms))
@@ -79,21 +80,29 @@ func (s *Accounts) AddBudget(ctx context.Context, b budget.Budget, e audit.Event
 		if err := t.KnownUser(b.Account); err != nil {
 			return sqldb.NoUser(op, err)
 		}
-		var have int
-		switch err := t.Row(`SELECT COUNT(*) FROM budgets WHERE account = $1`, b.Account).Scan(&have); {
-		case err != nil:
+		if err := fits(t, op, &b); err != nil {
 			return err
-		case have >= budget.MaxPerAccount:
-			return fault.Newf(fault.Invalid, op, "An account may have %d budgets. Delete one that is not used.", budget.MaxPerAccount)
 		}
-		if err := inAccount(t, op, &b); err != nil {
-			return err
+		if _, err := t.Exec(`DELETE FROM budgets WHERE account = $1 AND scope = $2 AND scope_id = $3 AND reset = $4 AND deleted_at IS NOT NULL`, b.Account, string(b.Scope.Kind), b.Scope.ID, string(b.Reset)); err != nil {
+			return err // the new one takes its place
 		}
 		if err := budgets.AddNew(t, op, "This scope has a budget of this period. Change that one, or choose another period.", &b); err != nil {
 			return err
 		}
 		return errors.Join(t.Tell(invalidate.Budgets, b.Account), auditdb.Record(t, e, b.CreatedAt))
 	})
+}
+
+// fits fails where an account has no room for a budget, or not what it is of.
+func fits(t *sqldb.Tx, op string, b *budget.Budget) error {
+	var have int
+	switch err := t.Row(`SELECT COUNT(*) FROM budgets WHERE account = $1 AND deleted_at IS NULL`, b.Account).Scan(&have); {
+	case err != nil:
+		return err
+	case have >= budget.MaxPerAccount:
+		return fault.Newf(fault.Invalid, op, "An account may have %d budgets. Delete one that is not used.", budget.MaxPerAccount)
+	}
+	return inAccount(t, op, b)
 }
 
 // inAccount fails for a team, member or key that the account of a budget does not have: it would bind no call.
@@ -122,7 +131,7 @@ func inAccount(t *sqldb.Tx, op string, b *budget.Budget) error {
 // ChangeBudget is budget.Store.ChangeBudget.
 func (s *Accounts) ChangeBudget(ctx context.Context, account, id string, now time.Time, change func(*budget.Budget) (audit.Event, error)) (b budget.Budget, err error) {
 	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
-		if b, err = budgets.LockedRow(t, `WHERE account = $1 AND id = $2`, account, id); err != nil {
+		if b, err = budgets.LockedRow(t, `WHERE account = $1 AND id = $2 AND deleted_at IS NULL`, account, id); err != nil {
 			return sqldb.NoneOf("store.ChangeBudget", "budget", err)
 		}
 		e, err := change(&b)
@@ -137,18 +146,54 @@ func (s *Accounts) ChangeBudget(ctx context.Context, account, id string, now tim
 	return b, err
 }
 
-// DeleteBudget is budget.Store.DeleteBudget.
+// mostDeleted is how many deleted budgets an account keeps.
+const mostDeleted = 100
+
+// DeleteBudget is budget.Store.DeleteBudget. It ends those that cannot be brought back any more.
 func (s *Accounts) DeleteBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) error {
+	const op = "store.DeleteBudget"
 	return s.db.Write(ctx, func(t *sqldb.Tx) error {
-		b, err := budgets.LockedRow(t, `WHERE account = $1 AND id = $2`, account, id)
-		if err != nil {
-			return sqldb.NoneOf("store.DeleteBudget", "budget", err)
+		if err := t.KnownUser(account); err != nil {
+			return sqldb.NoUser(op, err)
 		}
-		if err := t.One(`DELETE FROM budgets WHERE id = $1`, id); err != nil {
+		b, err := budgets.LockedRow(t, `WHERE account = $1 AND id = $2 AND deleted_at IS NULL`, account, id)
+		if err != nil {
+			return sqldb.NoneOf(op, "budget", err)
+		}
+		b.DeletedAt = now
+		if err := budgets.Update(t, &b, "id; deleted_at"); err != nil {
 			return err
 		}
-		return errors.Join(t.Tell(invalidate.Budgets, account), auditdb.Record(t, b.Removal(by), now))
+		_, err = t.Exec(`DELETE FROM budgets WHERE account = $1 AND deleted_at IS NOT NULL AND (deleted_at <= $2
+			OR id NOT IN (SELECT id FROM budgets WHERE account = $1 AND deleted_at IS NOT NULL ORDER BY deleted_at DESC, id LIMIT $3))`, account, now.Add(-budget.Kept).UnixMicro(), mostDeleted)
+		return errors.Join(err, t.Tell(invalidate.Budgets, account), auditdb.Record(t, b.Removal(by), now))
 	})
+}
+
+// RestoreBudget is budget.Store.RestoreBudget.
+func (s *Accounts) RestoreBudget(ctx context.Context, account, id string, now time.Time, by audit.Actor) (b budget.Budget, err error) {
+	const op = "store.RestoreBudget"
+	err = s.db.Write(ctx, func(t *sqldb.Tx) (err error) {
+		if err := t.KnownUser(account); err != nil {
+			return sqldb.NoUser(op, err)
+		}
+		b, err = budgets.LockedRow(t, `WHERE account = $1 AND id = $2 AND (deleted_at IS NULL OR deleted_at > $3)`, account, id, now.Add(-budget.Kept).UnixMicro())
+		if err != nil {
+			return sqldb.NoneOf(op, "budget that can be brought back", err)
+		}
+		if b.DeletedAt.IsZero() {
+			return nil
+		}
+		if err := fits(t, op, &b); err != nil {
+			return err
+		}
+		b.DeletedAt = time.Time{}
+		if err := budgets.Update(t, &b, "id; deleted_at"); err != nil {
+			return err
+		}
+		return errors.Join(t.Tell(invalidate.Budgets, account), auditdb.Record(t, b.Return(by), now))
+	})
+	return b, err
 }
 
 // RenewsAt is budget.Store.RenewsAt.

@@ -15,6 +15,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/routing"
 	"weir/internal/store"
 )
 
@@ -25,6 +26,7 @@ func Budgets(t *testing.T, open Open) {
 		"bounds":               budgetBounds,
 		"only their account's": budgetAccounts,
 		"put":                  budgetPuts,
+		"undone":               budgetUndone,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -36,6 +38,68 @@ func Budgets(t *testing.T, open Open) {
 		t.Parallel()
 		children(t, newDesk(t, open))
 	})
+	t.Run("calls while one is deleted", func(t *testing.T) {
+		t.Parallel()
+		callsOfDeleted(t, newDesk(t, open))
+	})
+}
+
+// callsOfDeleted checks that a budget which was deleted and brought back has counted the calls that ran then, those that began before and those that began
+// meanwhile, and that it refuses nothing while it is deleted.
+func callsOfDeleted(t *testing.T, d *books) {
+	w := d.wallet(100 * ruble)
+	account, b := "usr_"+w[len("wal_"):], d.node()
+	m := budget.NewManager(d.store.Accounts, d.clock.Now)
+	made, err := m.Add(d.ctx, budget.Budget{Account: account, Scope: budget.Scope{Kind: budget.Organization}, Amount: 5 * ruble, Hard: true, Rules: budget.Rules{Models: []string{"acme/*"}}}, actor)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hold := func(amount money.Nano) (*ledger.Hold, error) {
+		t.Helper()
+		bound, err := m.Of(d.ctx, &budget.Call{Account: account})
+		if err != nil || len(bound) != 1 {
+			t.Fatal(bound, err)
+		}
+		if narrowed := len(budget.Narrow(bound, routing.Preferences{}).Models) > 0; narrowed != bound[0].Refuses() {
+			t.Errorf("a deleted budget narrows calls: %+v", bound[0])
+		}
+		return b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limits: budget.Limits(bound, ""), Amount: amount})
+	}
+	must := func(h *ledger.Hold, err error) *ledger.Hold {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	settle := func(h *ledger.Hold, cost money.Nano) {
+		t.Helper()
+		if err := b.Settle(d.ctx, h, d.call(w, "key_1", cost)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settle(must(hold(ruble)), ruble)
+	before, after := must(hold(ruble)), must(hold(ruble))
+	if err := m.Delete(d.ctx, account, made.ID, actor); err != nil {
+		t.Fatal(err)
+	}
+	settle(before, ruble)
+	meanwhile := must(hold(50 * ruble)) // more than it has
+	settle(must(hold(ruble)), ruble)
+	if back, err := m.Restore(d.ctx, account, made.ID, actor); err != nil || cmp.Diff(made, back) != "" {
+		t.Fatalf("%v: %s", err, cmp.Diff(made, back))
+	}
+	settle(after, ruble)
+	settle(meanwhile, ruble/2)
+	d.flush(b) // what was spent meanwhile was not on hold in the budget: it is known once it is in the books
+	if _, err := hold(ruble/2 + 1); !fault.Is(err, fault.PaymentRequired) {
+		t.Errorf("more than is left: %v", err)
+	}
+	settle(must(hold(ruble/2)), ruble/2)
+	if stands, err := m.Spent(d.ctx, b, w, budget.Limits([]*budget.Budget{&made}, "")); err != nil || stands[0].Spent != 5*ruble || stands[0].Held != 0 {
+		t.Errorf("%+v, %v", stands, err)
+	}
+	d.balanced()
 }
 
 // children checks that keys which other keys made are bounded, end together, and are found when their money has ended.
@@ -190,6 +254,101 @@ func budgetChanges(t *testing.T, s *store.Store) {
 	}
 	if acts[audit.BudgetMade] != 5 || acts[audit.BudgetChanged] != 1 || acts[audit.BudgetRemoved] != 1 {
 		t.Error(acts)
+	}
+}
+
+// budgetUndone checks who brings back which deleted budget, until when, and that it has its place as before.
+func budgetUndone(t *testing.T, s *store.Store) {
+	account, other := viewUser(t, s), viewUser(t, s)
+	now := payAt
+	m := budget.NewManager(s.Accounts, func() time.Time { return now })
+	made := func(tag string) budget.Budget {
+		t.Helper()
+		b, err := m.Add(t.Context(), budget.Budget{Account: account, Scope: budget.Scope{Kind: budget.Tag, ID: tag}, Amount: ruble, Hard: true, Alarms: []int{80}}, actor)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	gone := func(b *budget.Budget) {
+		t.Helper()
+		if err := m.Delete(t.Context(), account, b.ID, actor); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acts := func() (n int) {
+		t.Helper()
+		for row, err := range s.Accounts.AuditRows(t.Context()) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if row.Action == audit.BudgetRestored {
+				n++
+			}
+		}
+		return n
+	}
+	b := made("a")
+	gone(&b)
+	if _, err := m.Restore(t.Context(), other, b.ID, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another's: %v", err)
+	}
+	if _, err := m.Change(t.Context(), account, b.ID, func(b *budget.Budget) { b.Amount++ }, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("a deleted one was changed: %v", err)
+	}
+	if all, err := m.List(t.Context(), account); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if all, err := m.Deleted(t.Context(), account); err != nil || len(all) != 1 || all[0].ID != b.ID || !all[0].DeletedAt.Equal(payAt) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if back, err := m.Restore(t.Context(), account, b.ID, actor); err != nil || cmp.Diff(b, back) != "" {
+				t.Errorf("%v: %s", err, cmp.Diff(b, back))
+			}
+		})
+	}
+	wg.Wait()
+	if n := acts(); n != 1 {
+		t.Errorf("brought back by four at once: %d audit lines", n)
+	}
+	gone(&b)
+	if made("a").ID == b.ID {
+		t.Error("a new budget has the count of a deleted one")
+	}
+	if _, err := m.Restore(t.Context(), account, b.ID, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another has taken its place: %v", err)
+	}
+	b = made("b")
+	gone(&b)
+	for i := range budget.MaxPerAccount - 1 {
+		made(fmt.Sprint("n=", i))
+	}
+	if _, err := m.Restore(t.Context(), account, b.ID, actor); !fault.Is(err, fault.Invalid) {
+		t.Errorf("no room: %v", err)
+	}
+	now = payAt.Add(budget.Kept)
+	if _, err := m.Restore(t.Context(), account, b.ID, actor); !fault.Is(err, fault.NotFound) {
+		t.Errorf("too late: %v", err)
+	}
+	if all, err := m.Deleted(t.Context(), account); err != nil || len(all) != 0 {
+		t.Errorf("%+v, %v", all, err)
+	}
+	all, err := m.List(t.Context(), account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range all[:101] {
+		now = now.Add(time.Second)
+		gone(&all[i])
+	}
+	if kept, err := m.Deleted(t.Context(), account); err != nil || len(kept) != 100 || kept[0].ID != all[100].ID {
+		t.Errorf("%d deleted budgets are kept, %v", len(kept), err)
+	}
+	if rows, err := s.Accounts.Budgets(t.Context(), account); err != nil || len(rows) != budget.MaxPerAccount-1 {
+		t.Errorf("%d rows, %v", len(rows), err)
 	}
 }
 

@@ -2505,7 +2505,10 @@ export interface paths {
         get: operations["getBudget"];
         put?: never;
         post?: never;
-        /** Delete a budget */
+        /**
+         * Delete a budget
+         * @description For seven days it can be brought back with POST /api/budgets/{id}/restore, until another budget of its scope and period is made. Calls count in it meanwhile.
+         */
         delete: operations["deleteBudget"];
         options?: never;
         head?: never;
@@ -2514,6 +2517,26 @@ export interface paths {
          * @description Its scope and period stay. It holds for calls that begin from now on, and for what running ones add to their holds.
          */
         patch: operations["changeBudget"];
+        trace?: never;
+    };
+    "/api/budgets/{id}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Bring a deleted budget back
+         * @description It has what was spent before it was deleted and meanwhile. One that is not deleted stays as it is.
+         */
+        post: operations["restoreBudget"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
         trace?: never;
     };
     "/api/spendable": {
@@ -10022,6 +10045,11 @@ export interface components {
             created_at: string;
             /** Format: date-time */
             updated_at: string;
+            /**
+             * Format: date-time
+             * @description Null: it binds calls
+             */
+            deleted_at: string | null;
         };
         /** @description What is to be different. What is left out stays. */
         BudgetChange: {
@@ -23014,6 +23042,8 @@ export interface operations {
             query?: {
                 /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
                 account?: components["parameters"]["Account"];
+                /** @description Those that were deleted and can be brought back, in place of those that bind */
+                deleted?: boolean;
             };
             header?: never;
             path?: never;
@@ -23289,6 +23319,45 @@ export interface operations {
             409: components["responses"]["Error"];
             413: components["responses"]["Error"];
             415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    restoreBudget: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The budget as it is now */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Budget"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
             429: components["responses"]["RetryLater"];
             500: components["responses"]["Error"];
             503: components["responses"]["RetryLater"];

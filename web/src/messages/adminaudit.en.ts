@@ -173,6 +173,7 @@ const messages = {
   'act_budget.create': 'Budget made',
   'act_budget.change': 'Budget changed',
   'act_budget.delete': 'Budget removed',
+  'act_budget.restore': 'Budget brought back',
   'act_alert_channel.add': 'Alert channel added',
   'act_alert_channel.change': 'Alert channel changed',
   'act_alert_channel.remove': 'Alert channel removed',

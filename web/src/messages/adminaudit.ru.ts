@@ -189,6 +189,7 @@ export default {
   'act_budget.create': 'Бюджет создан',
   'act_budget.change': 'Бюджет изменён',
   'act_budget.delete': 'Бюджет удалён',
+  'act_budget.restore': 'Бюджет возвращён',
   'act_alert_channel.add': 'Канал оповещений добавлен',
   'act_alert_channel.change': 'Канал оповещений изменён',
   'act_alert_channel.remove': 'Канал оповещений удалён',

@@ -128,8 +128,8 @@ const messages = {
   doesBelowSoft: 'That is less than is spent already: its alarms go out.',
   deleteTitle: 'Delete the budget {name}?',
   deleteText:
-    'No call is bound by it any more: the wallet and the other budgets are what holds. Its count of {spent} ends: a new budget of this scope begins at 0. What was spent stays in the books.',
-  deleteRules: 'Its rules for models, providers and data end, too.',
+    'No call is bound by it any more: the wallet and the other budgets are what holds. For seven days it can be brought back with what it has counted, {spent} so far. A new budget of this scope begins at 0.',
+  deleteRules: 'Its rules for models, providers and data stop, too.',
   deleted: '{name} is deleted',
 } as const satisfies Messages
 export default messages

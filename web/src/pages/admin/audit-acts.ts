@@ -111,6 +111,7 @@ export const acts = [
   'budget.create',
   'budget.change',
   'budget.delete',
+  'budget.restore',
   'alert_channel.add',
   'alert_channel.change',
   'alert_channel.remove',

@@ -2,7 +2,8 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useState } from 'react'
 import { useAction } from '../../api/action'
-import { account, remove, type Reply } from '../../api/client'
+import { account, post, remove, type Reply } from '../../api/client'
+import { explain } from '../../api/explain'
 import { useRenewed } from '../../api/live'
 import { getSpendable, listBudgets } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
@@ -437,13 +438,21 @@ function May({
   )
 }
 
+const restore = (id: string) => {
+  void post('/api/budgets/{id}/restore', { path: { id } }).then(
+    () => renew(listBudgets, getSpendable),
+    (e: unknown) => toast(explain(e)),
+  )
+}
+
 /** What ends with a budget, before it does. */
 function End({ b, name, onClose }: { b: Budget; name: string; onClose: () => void }) {
   const t = useT('budgets')
+  const c = useT('common')
   const act = useAction(async () => {
     await remove('/api/budgets/{id}', { path: { id: b.id } })
     await renew(listBudgets, getSpendable)
-    toast(t('deleted', { name }))
+    toast(t('deleted', { name }), { label: c('undo'), run: () => restore(b.id) })
     onClose()
   })
   const ruled =
