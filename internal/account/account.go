@@ -46,8 +46,8 @@ type Store interface {
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
 	// SetUserPreferences replaces preferences that are still was, and reports whether they were.
 	SetUserPreferences(ctx context.Context, id, was, preferences string, now time.Time, e audit.Event) (bool, error)
-	// SetProfile fails with fault.NotFound.
-	SetProfile(ctx context.Context, id string, p Profile, now time.Time, e audit.Event) error
+	// SetProfile replaces a profile, with the event of what it was; with one without an action nothing is stored. It fails with fault.NotFound.
+	SetProfile(ctx context.Context, id string, p Profile, now time.Time, event func(was Profile) audit.Event) error
 	// Zones are the time zones of a wallet's account.
 	Zones(ctx context.Context, wallet string) (zone.History, error)
 	// SetZone changes the time zone of a wallet's account as zone.History.Choose says, and returns all of its zones. It fails with fault.Invalid
@@ -189,16 +189,13 @@ func (m *Manager) SetProfile(ctx context.Context, id string, p Profile, by audit
 	if !slices.Contains([]string{"", "light", "dark"}, p.Theme) {
 		return fault.Field("account.SetProfile", "theme", "theme must be system, light or dark.").Coded("theme")
 	}
-	u, err := m.store.UserByID(ctx, id)
-	if err != nil {
-		return err
-	}
 	words := func(p Profile) string { return "name " + p.Name + ", language " + p.Language + ", theme " + p.Theme }
-	if p == (Profile{u.Name, u.Language, u.Theme}) {
-		return nil
-	}
-	e := audit.Event{Actor: by, Action: audit.UserProfile, Target: id, Before: words(Profile{u.Name, u.Language, u.Theme}), After: words(p)}
-	return m.store.SetProfile(ctx, id, p, m.now().UTC().Truncate(time.Microsecond), e)
+	return m.store.SetProfile(ctx, id, p, m.now().UTC().Truncate(time.Microsecond), func(was Profile) audit.Event {
+		if p == was {
+			return audit.Event{}
+		}
+		return audit.Event{Actor: by, Action: audit.UserProfile, Target: id, Before: words(was), After: words(p)}
+	})
 }
 
 // MostZones is how often an account may change its time zone.

@@ -82,10 +82,12 @@ func (m *memory) NoteOnce(_ context.Context, e audit.Event, since, now time.Time
 	return nil
 }
 
-func (m *memory) SetProfile(_ context.Context, id string, p account.Profile, _ time.Time, e audit.Event) error {
+func (m *memory) SetProfile(_ context.Context, id string, p account.Profile, _ time.Time, event func(account.Profile) audit.Event) error {
 	for i := range m.users {
 		if u := &m.users[i]; u.ID == id {
-			u.Name, u.Language, u.Theme, m.events = p.Name, p.Language, p.Theme, append(m.events, e)
+			if e := event(account.Profile{Name: u.Name, Language: u.Language, Theme: u.Theme}); e.Action != "" {
+				u.Name, u.Language, u.Theme, m.events = p.Name, p.Language, p.Theme, append(m.events, e)
+			}
 			return nil
 		}
 	}

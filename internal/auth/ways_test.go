@@ -21,7 +21,7 @@ func TestChangesAreTold(t *testing.T) {
 	if m := last(); m.Kind != auth.MailPasskeyAdded || m.To != "anna@example.org" || m.Link != "" {
 		t.Fatalf("%+v", m)
 	}
-	ok(t, o.store.Accounts.SetProfile(t.Context(), p.ID, account.Profile{Name: p.Name, Language: "ru"}, began, audit.Event{Action: audit.UserProfile}))
+	ok(t, o.store.Accounts.SetProfile(t.Context(), p.ID, account.Profile{Name: p.Name, Language: "ru"}, began, func(account.Profile) audit.Event { return audit.Event{Action: audit.UserProfile} }))
 	ok(t, o.RemovePassword(t.Context(), &s, here))
 	if m := last(); m.Kind != auth.MailPasswordRemoved || m.Locale != "ru" {
 		t.Fatalf("%+v", m)

@@ -86,7 +86,7 @@ var readsNone = map[string]bool{
 	"/api/organizations/{id}/invitations/{invitation}/again": true, "/api/organizations/{id}/directory": true,
 	"/v1/responses/{id}/cancel": true, "/v1/batches/{id}/cancel": true, "/v1/messages/batches/{id}/cancel": true, "/api/account/webhook-secret": true, "/api/provider-keys/{id}/test": true,
 	"/api/notifications/test": true, "/api/unsubscribe/{token}": true, "/api/admin/ledger/check": true, "/api/admin/ledger/aside/{id}/post": true, "/api/admin/users/{id}/block": true,
-	"/api/budgets/{id}/restore": true,
+	"/api/budgets/{id}/restore":     true,
 	"/api/admin/users/{id}/unblock": true, "/api/admin/users/{id}/password-link": true, "/api/admin/providers/{id}/test": true, "/api/admin/alerts/channels/{id}/test": true,
 	"/api/admin/jobs/{kind}/{id}/retry": true, "/api/admin/users/{id}/see": true, "/api/admin/payments/{id}/check": true, "/api/admin/prices/publications/{id}/cancel": true,
 	"/api/admin/prices/publications/{id}/revert": true, "/api/admin/prices/import/fetch": true,

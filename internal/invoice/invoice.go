@@ -133,7 +133,7 @@ type Paying struct {
 type Store interface {
 	// BuyerOf fails with fault.NotFound.
 	BuyerOf(ctx context.Context, account string) (Buyer, error)
-	SaveBuyer(ctx context.Context, account string, b Buyer, now time.Time, e audit.Event) error
+	SaveBuyer(ctx context.Context, account string, b Buyer, now time.Time, e audit.Event) error // it records nothing when they are so already
 
 	// AddInvoice gives an invoice the next number of its seller and year, which name makes a text of, and adds it. It fails with
 	// fault.RateLimited when the account has as many as bounds permit.

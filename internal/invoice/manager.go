@@ -55,11 +55,6 @@ func (m *Manager) SaveBuyer(ctx context.Context, account string, b Buyer, by aud
 	if err := b.Check(); err != nil {
 		return Buyer{}, err
 	}
-	if was, err := m.store.BuyerOf(ctx, account); err == nil && was == b {
-		return b, nil
-	} else if err != nil && !fault.Is(err, fault.NotFound) {
-		return Buyer{}, err
-	}
 	return b, m.store.SaveBuyer(ctx, account, b, m.now(), audit.Event{Actor: by, Action: audit.BuyerSaved, Target: account, After: "INN " + b.INN + ", " + b.Name})
 }
 

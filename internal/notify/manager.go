@@ -156,15 +156,23 @@ const maxThreshold money.Nano = 1_000_000_000 * money.Ruble
 
 // Save changes the settings of an account. It fails with fault.Invalid.
 func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.Actor) error {
-	s, err := m.store.NotifySettings(ctx, account)
-	if err != nil {
-		return err
+	if c.Threshold != nil && (*c.Threshold < 0 || *c.Threshold > maxThreshold) {
+		return fault.Field("notify.Save", "threshold", "threshold must be from 0 to %s rubles.", maxThreshold).Coded("threshold_range", "most", maxThreshold)
 	}
-	was := s
-	if c.Threshold != nil {
-		if *c.Threshold < 0 || *c.Threshold > maxThreshold {
-			return fault.Field("notify.Save", "threshold", "threshold must be from 0 to %s rubles.", maxThreshold).Coded("threshold_range", "most", maxThreshold)
+	return m.store.SaveNotifySettings(ctx, account, m.cfg.Now(), func(s *Settings) (e audit.Event, err error) {
+		was := *s
+		c.over(s)
+		if s.Threshold == was.Threshold && s.ThresholdSet == was.ThresholdSet && s.Webhook == was.Webhook && len(s.Own) == 0 {
+			return e, nil
 		}
+		return audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account, Before: was.words(nil), After: s.words(&was)}, nil
+	})
+}
+
+// over lays a change over settings, of whose switches those are left that change.
+func (c *Change) over(s *Settings) {
+	was := s.Own
+	if c.Threshold != nil {
 		s.Threshold, s.ThresholdSet = *c.Threshold, true
 	}
 	if c.Webhook != nil {
@@ -173,7 +181,7 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 	s.Own = Choices{}
 	for cause, of := range c.Switches {
 		for by, on := range of {
-			if is, said := was.Own[cause][by]; said && is == on {
+			if is, said := was[cause][by]; said && is == on {
 				continue
 			}
 			if s.Own[cause] == nil {
@@ -182,10 +190,6 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 			s.Own[cause][by] = on
 		}
 	}
-	if s.Threshold == was.Threshold && s.ThresholdSet == was.ThresholdSet && s.Webhook == was.Webhook && len(s.Own) == 0 {
-		return nil
-	}
-	return m.store.SaveNotifySettings(ctx, account, s, m.cfg.Now(), audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account, Before: was.words(nil), After: s.words(&was)})
 }
 
 // words are the threshold, what became of the address, and the switches that are set, for the audit log. The address itself may be a secret.

@@ -21,8 +21,9 @@ type Settings struct {
 type SettingsStore interface {
 	// NotifySettings finds the settings of an account, which are empty when it has chosen nothing.
 	NotifySettings(ctx context.Context, account string) (Settings, error)
-	// SaveNotifySettings replaces the threshold and the address, and sets the switches of s.Own; others stay as they are.
-	SaveNotifySettings(ctx context.Context, account string, s Settings, now time.Time, e audit.Event) error
+	// SaveNotifySettings replaces the threshold and the address, and sets the switches of Own, by what change makes of the settings; switches that are not
+	// in Own then stay as they are. With an event without an action nothing is stored.
+	SaveNotifySettings(ctx context.Context, account string, now time.Time, change func(*Settings) (audit.Event, error)) error
 	// SwitchNotice sets one switch and nothing else. It fails with fault.NotFound for an account that does not exist.
 	SwitchNotice(ctx context.Context, account string, cause Cause, by Channel, on bool, now time.Time, e audit.Event) error
 	// TakeNoticeTest counts a test of a day, and reports whether there were fewer than most before.

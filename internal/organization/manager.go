@@ -42,15 +42,16 @@ type Store interface {
 	Organizations(ctx context.Context, id string) ([]Organization, error)
 	// Memberships lists the open organizations of a person by name.
 	Memberships(ctx context.Context, user string) ([]Membership, error)
-	// ChangeOrganization replaces name and sight.
-	ChangeOrganization(ctx context.Context, org, name string, sees Sees, now time.Time, e audit.Event) error
+	// ChangeOrganization replaces name and sight by what change makes of them, while nothing else changes them. As in all that follow, an event without
+	// an action changes nothing.
+	ChangeOrganization(ctx context.Context, org string, now time.Time, change func(*Organization) (audit.Event, error)) error
 	// SetOrgWebKey stores the hash of the key of a member's calls from the browser, if it is still the one before.
 	SetOrgWebKey(ctx context.Context, org, user, before, hash string) (bool, error)
 
 	// Members lists the members by name.
 	Members(ctx context.Context, org string) ([]Member, error)
 	// SetMember changes role, team and source. It fails with fault.Conflict for the last owner. The keys of who may have none end.
-	SetMember(ctx context.Context, m Member, now time.Time, e audit.Event) error
+	SetMember(ctx context.Context, org, user string, now time.Time, change func(*Member) (audit.Event, error)) (Member, error)
 	// AddMember fails with fault.Conflict for who is a member already, and with fault.Invalid when there are most.
 	AddMember(ctx context.Context, m Member, most int, e audit.Event) error
 	// RemoveMember ends a membership with its keys, and returns how many those were. It fails with fault.Conflict for the last owner.
@@ -75,7 +76,7 @@ type Store interface {
 	// AddService fails with fault.Invalid when there are most.
 	AddService(ctx context.Context, s Service, most int, e audit.Event) error
 	// ChangeService replaces name and team.
-	ChangeService(ctx context.Context, s Service, now time.Time, e audit.Event) error
+	ChangeService(ctx context.Context, org, id string, now time.Time, change func(*Service) (audit.Event, error)) (Service, error)
 	// EndService ends a service with its keys, and returns how many those were.
 	EndService(ctx context.Context, org, id string, now time.Time, e audit.Event) (keys int, err error)
 
@@ -196,24 +197,26 @@ func (m *Manager) Change(ctx context.Context, ms *Membership, name *string, sees
 	if ms.Role != apikey.OrgOwner {
 		return denied(op, "Only an owner may change the organization.")
 	}
-	to := ms.Organization
-	if name != nil {
-		if to.Name = *name; to.Name != ms.Name {
-			if err := CheckName(to.Name); err != nil {
-				return err
+	return m.store.ChangeOrganization(ctx, ms.ID, m.moment(), func(to *Organization) (e audit.Event, err error) {
+		was := *to
+		if name != nil {
+			if to.Name = *name; to.Name != was.Name {
+				if err := CheckName(to.Name); err != nil {
+					return e, err
+				}
 			}
 		}
-	}
-	if sees != nil {
-		if to.Sees = *sees; to.Sees != SeesTeam && to.Sees != SeesAll {
-			return fault.Field(op, "managers_see", "managers_see must be team or all.").Coded("managers_see")
+		if sees != nil {
+			if to.Sees = *sees; to.Sees != SeesTeam && to.Sees != SeesAll {
+				return e, fault.Field(op, "managers_see", "managers_see must be team or all.").Coded("managers_see")
+			}
 		}
-	}
-	if to == ms.Organization {
-		return nil
-	}
-	words := func(o *Organization) string { return "name " + o.Name + ", managers see " + string(o.Sees) }
-	return m.store.ChangeOrganization(ctx, ms.ID, to.Name, to.Sees, m.moment(), audit.Event{Actor: by, Action: audit.OrgChanged, Target: ms.ID, Before: words(&ms.Organization), After: words(&to)})
+		if *to == was {
+			return e, nil
+		}
+		words := func(o *Organization) string { return "name " + o.Name + ", managers see " + string(o.Sees) }
+		return audit.Event{Actor: by, Action: audit.OrgChanged, Target: ms.ID, Before: words(&was), After: words(to)}, nil
+	})
 }
 
 // Members lists the members whom somebody may see: all of them, as people who work together know one another.
@@ -288,39 +291,54 @@ func (m *Manager) team(ctx context.Context, op, org, id string) error {
 // SetMember changes role and team of a member; nil leaves one as it is.
 func (m *Manager) SetMember(ctx context.Context, ms *Membership, user string, role *apikey.OrgRole, team *string, by audit.Actor) (Member, error) {
 	const op = "organization.SetMember"
-	was, err := m.Member(ctx, ms.ID, user)
+	seen, err := m.Member(ctx, ms.ID, user)
 	if err != nil {
-		return was, err
-	}
-	to := was
-	if role != nil {
-		to.Role = *role
+		return seen, err
 	}
 	if team != nil {
-		to.Team = *team
+		if err := m.team(ctx, op, ms.ID, *team); err != nil {
+			return seen, err
+		}
 	}
+	is, err := m.store.SetMember(ctx, ms.ID, user, m.moment(), func(to *Member) (e audit.Event, err error) {
+		was := *to
+		if role != nil {
+			to.Role = *role
+		}
+		if team != nil {
+			to.Team = *team
+		}
+		if err := ms.maySet(op, &was, to); err != nil {
+			return e, err
+		}
+		to.Source = Here // or the next sign-in would take back what was changed
+		if *to == was {
+			return e, nil
+		}
+		return audit.Event{Actor: by, Action: audit.OrgMember, Target: ms.ID, Before: was.Words(), After: to.Words()}, nil
+	})
+	m.forget(ms.ID)
+	if err != nil {
+		return seen, err
+	}
+	is.Name, is.Email = seen.Name, seen.Email
+	return is, nil
+}
+
+// maySet fails where somebody may not make of a member what it is to be.
+func (ms *Membership) maySet(op string, was, to *Member) error {
 	if err := checkRole(op, to.Role); err != nil {
-		return was, err
+		return err
 	}
-	if err := m.team(ctx, op, ms.ID, to.Team); err != nil {
-		return was, err
-	}
-	for _, x := range []Member{was, to} {
-		if err := ms.manages(op, x.Role, x.Team); err != nil && !(x == was && was.Role == apikey.OrgMember && was.Team == "" && ms.Role == apikey.OrgManager) { // who has no team may be taken into one
-			return was, err
+	for _, x := range []*Member{was, to} {
+		if err := ms.manages(op, x.Role, x.Team); err != nil && !(*x == *was && was.Role == apikey.OrgMember && was.Team == "" && ms.Role == apikey.OrgManager) { // who has no team may be taken into one
+			return err
 		}
 	}
 	if was.Source == SCIM {
-		return was, fault.New(fault.Conflict, op, "Role and team of this member come from your directory. Change them there.")
+		return fault.New(fault.Conflict, op, "Role and team of this member come from your directory. Change them there.")
 	}
-	to.Source = Here // or the next sign-in would take back what was changed
-	if to == was {
-		return to, nil
-	}
-	e := audit.Event{Actor: by, Action: audit.OrgMember, Target: ms.ID, Before: was.Words(), After: to.Words()}
-	err = m.store.SetMember(ctx, to, m.moment(), e)
-	m.forget(ms.ID)
-	return to, err
+	return nil
 }
 
 // Words are a member in the audit log.
@@ -456,32 +474,32 @@ func (m *Manager) AddService(ctx context.Context, ms *Membership, name, team, pe
 // ChangeService changes name and team of a service; nil leaves one as it is.
 func (m *Manager) ChangeService(ctx context.Context, ms *Membership, id string, name, team *string, by audit.Actor) (Service, error) {
 	const op = "organization.ChangeService"
-	s, err := m.Service(ctx, ms.ID, id)
-	if err != nil {
-		return s, err
-	}
-	if err := ms.MayServe(s.Team); err != nil {
-		return s, err
-	}
-	was := s
-	if name != nil {
-		if s.Name = *name; CheckName(s.Name) != nil {
-			return s, CheckName(s.Name)
+	if team != nil {
+		if err := m.team(ctx, op, ms.ID, *team); err != nil {
+			return Service{}, err
 		}
 	}
-	if team != nil {
-		s.Team = *team
-	}
-	if err := ms.MayServe(s.Team); err != nil {
-		return s, err
-	}
-	if err := m.team(ctx, op, ms.ID, s.Team); err != nil {
-		return s, err
-	}
-	if s == was {
-		return s, nil
-	}
-	err = m.store.ChangeService(ctx, s, m.moment(), audit.Event{Actor: by, Action: audit.OrgService, Target: ms.ID, Before: id + " " + was.Name + " " + was.Team, After: s.Name + " " + s.Team})
+	s, err := m.store.ChangeService(ctx, ms.ID, id, m.moment(), func(to *Service) (e audit.Event, err error) {
+		was := *to
+		if name != nil {
+			to.Name = *name
+			if err := CheckName(to.Name); err != nil {
+				return e, err
+			}
+		}
+		if team != nil {
+			to.Team = *team
+		}
+		for _, team := range []string{was.Team, to.Team} {
+			if err := ms.MayServe(team); err != nil {
+				return e, err
+			}
+		}
+		if *to == was {
+			return e, nil
+		}
+		return audit.Event{Actor: by, Action: audit.OrgService, Target: ms.ID, Before: id + " " + was.Name + " " + was.Team, After: to.Name + " " + to.Team}, nil
+	})
 	m.forget(ms.ID)
 	return s, err
 }

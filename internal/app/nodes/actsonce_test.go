@@ -335,6 +335,74 @@ var actsOnce = map[string]func(*actsDesk) twoActs{
 	},
 }
 
+// settingsAtOnce are changes of the payer's settings to what they are not yet, and their acts in the audit log.
+var settingsAtOnce = map[string]func(d *actsDesk, n string) (method, path string, body map[string]any, act string){
+	"organization": func(d *actsDesk, n string) (string, string, map[string]any, string) {
+		return "PATCH", "/api/organizations/" + d.org(n), map[string]any{"name": n + " and sons"}, audit.OrgChanged
+	},
+	"member": func(d *actsDesk, n string) (string, string, map[string]any, string) {
+		org := d.org(n)
+		team := d.made(d.payer.Pages, "POST", "/api/organizations/"+org+"/teams", map[string]any{"name": n})["id"].(string)
+		return "PATCH", "/api/organizations/" + org + "/members/" + d.payer.User, map[string]any{"team": team}, audit.OrgMember
+	},
+	"team": func(d *actsDesk, n string) (string, string, map[string]any, string) {
+		org := d.org(n)
+		team := d.made(d.payer.Pages, "POST", "/api/organizations/"+org+"/teams", map[string]any{"name": n})["id"].(string)
+		return "PATCH", "/api/organizations/" + org + "/teams/" + team, map[string]any{"name": n + " and ranking"}, audit.OrgTeamChanged
+	},
+	"service": func(d *actsDesk, n string) (string, string, map[string]any, string) {
+		org := d.org(n)
+		service := d.made(d.payer.Pages, "POST", "/api/organizations/"+org+"/services", map[string]any{"name": n})["id"].(string)
+		return "PATCH", "/api/organizations/" + org + "/services/" + service, map[string]any{"name": n + " daily"}, audit.OrgService
+	},
+	"buyer": func(_ *actsDesk, n string) (string, string, map[string]any, string) {
+		return "PUT", "/api/invoices/buyer", map[string]any{"name": "ООО " + n, "inn": "0076543215", "kpp": "007601001", "address": "Москва"}, audit.BuyerSaved
+	},
+	"notices": func(d *actsDesk, _ string) (string, string, map[string]any, string) {
+		return "PUT", "/api/notifications", map[string]any{"threshold": strconv.Itoa(100 + *d.n)}, audit.NoticesChanged
+	},
+	"preferences": func(_ *actsDesk, n string) (string, string, map[string]any, string) {
+		return "PUT", "/api/account/preferences", map[string]any{"provider": map[string]any{"order": []string{strings.ToLower(n)}}}, audit.UserPreferences
+	},
+	"key": func(d *actsDesk, n string) (string, string, map[string]any, string) {
+		return "PATCH", "/api/keys/" + apikey.Hash(d.payer.Key), map[string]any{"name": n}, audit.KeyChanged
+	},
+	"preset": func(_ *actsDesk, n string) (string, string, map[string]any, string) {
+		return "PUT", "/api/presets/" + strings.ToLower(n), map[string]any{"model": "test/next"}, audit.PresetCreated
+	},
+	"stored data": func(d *actsDesk, _ string) (string, string, map[string]any, string) {
+		return "PUT", "/api/account/data", map[string]any{"responses": "on_request", "chats": false, "days": 1 + *d.n%29}, audit.UserPreferences
+	},
+}
+
+// org is a new organization of the payer.
+func (d *actsDesk) org(name string) string {
+	d.Helper()
+	return d.made(d.payer.Pages, "POST", "/api/organizations", map[string]any{"name": name})["id"].(string)
+}
+
+// TestSettingsAreChangedOnce: who changes a setting to the same at two nodes at one moment has changed it once, and the audit log has one line.
+func TestSettingsAreChangedOnce(t *testing.T) {
+	t.Parallel()
+	d := openActsDesk(t)
+	for name, open := range settingsAtOnce {
+		t.Run(name, func(t *testing.T) {
+			d := *d
+			d.T = t
+			for range 2 {
+				var x twoActs
+				method, path, body, act := open(&d, d.reference())
+				x.first, x.second = d.payers(method, path, body)
+				x.audits, x.statuses = []string{act}, []int{200, 200}
+				if strings.Contains(path, "/teams/") {
+					x.statuses = []int{204, 204}
+				}
+				d.once(&x)
+			}
+		})
+	}
+}
+
 // payers is an act of the payer, done at both nodes.
 func (d *actsDesk) payers(method, path string, body any) (first, second request) {
 	return request{d.payer.Pages, method, path, body}, request{&apptest.Account{Gw: d.nodes[1], Key: d.payer.Pages.Key}, method, path, body}

@@ -2,6 +2,7 @@ package accountdb
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"weir/internal/account"
@@ -133,13 +134,24 @@ func (s *Organizations) Memberships(ctx context.Context, user string) ([]organiz
 }
 
 // ChangeOrganization is organization.Store.ChangeOrganization.
-func (s *Organizations) ChangeOrganization(ctx context.Context, org, name string, sees organization.Sees, now time.Time, e audit.Event) error {
+func (s *Organizations) ChangeOrganization(ctx context.Context, org string, now time.Time, change func(*organization.Organization) (audit.Event, error)) error {
 	const op = "store.ChangeOrganization"
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		if err := t.One(`UPDATE organizations SET sees = $1 WHERE id = $2 AND closed_at IS NULL`, string(sees), org); err != nil {
-			return noOrg(op, err)
+	return auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (e audit.Event, err error) {
+		if err := lockOrg(t, op, org); err != nil {
+			return e, err
 		}
-		return t.One(`UPDATE users SET name = $1, updated_at = $2 WHERE id = $3`, name, now.UnixMicro(), org)
+		var o organization.Organization
+		var created int64
+		if err := t.Row(`SELECT `+orgColumns+` FROM organizations o JOIN users u ON u.id = o.id WHERE o.id = $1`, org).Scan(orgInto(&o, &created)...); err != nil {
+			return e, noOrg(op, err)
+		}
+		if e, err = change(&o); err != nil || e.Action == "" {
+			return e, err
+		}
+		if err := t.One(`UPDATE organizations SET sees = $1 WHERE id = $2`, string(o.Sees), org); err != nil {
+			return e, err
+		}
+		return e, t.One(`UPDATE users SET name = $1, updated_at = $2 WHERE id = $3`, o.Name, now.UnixMicro(), org)
 	})
 }
 
@@ -173,17 +185,24 @@ func otherOwner(t *sqldb.Tx, op, org, user string) error {
 }
 
 // SetMember is organization.Store.SetMember.
-func (s *Organizations) SetMember(ctx context.Context, m organization.Member, now time.Time, e audit.Event) error {
+func (s *Organizations) SetMember(ctx context.Context, org, user string, now time.Time, change func(*organization.Member) (audit.Event, error)) (m organization.Member, err error) {
 	const op = "store.SetMember"
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		if err := lockOrg(t, op, m.Org); err != nil {
-			return err
+	err = auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (e audit.Event, err error) {
+		if err := lockOrg(t, op, org); err != nil {
+			return e, err
 		}
-		if err := knownTeam(t, op, m.Org, m.Team); err != nil {
-			return err
+		if m, err = orgMembers.LockedRow(t, `WHERE org = $1 AND user_id = $2`, org, user); err != nil {
+			return e, noMember(op, err)
 		}
-		return setMember(t, op, &m, now)
+		if e, err = change(&m); err != nil || e.Action == "" {
+			return e, err
+		}
+		if err := knownTeam(t, op, org, m.Team); err != nil {
+			return e, err
+		}
+		return e, setMember(t, op, &m, now)
 	})
+	return m, err
 }
 
 // knownTeam fails for a team that was deleted meanwhile.
@@ -373,17 +392,24 @@ func (s *Organizations) AddService(ctx context.Context, n organization.Service, 
 }
 
 // ChangeService is organization.Store.ChangeService.
-func (s *Organizations) ChangeService(ctx context.Context, n organization.Service, now time.Time, e audit.Event) error {
+func (s *Organizations) ChangeService(ctx context.Context, org, id string, now time.Time, change func(*organization.Service) (audit.Event, error)) (n organization.Service, err error) {
 	const op = "store.ChangeService"
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		if err := knownTeam(t, op, n.Org, n.Team); err != nil {
-			return err
+	err = auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (e audit.Event, err error) {
+		if err := lockOrg(t, op, org); err != nil {
+			return e, err
 		}
-		if err := t.One(`UPDATE org_services SET name = $1, team = $2 WHERE org = $3 AND id = $4 AND ended_at IS NULL`, n.Name, n.Team, n.Org, n.ID); err != nil {
-			return noService(op, err)
+		if n, err = orgServices.LockedRow(t, `WHERE org = $1 AND id = $2 AND ended_at IS NULL`, org, id); err != nil {
+			return e, noService(op, err)
 		}
-		return t.Tell(invalidate.Keys, n.Org)
+		if e, err = change(&n); err != nil || e.Action == "" {
+			return e, err
+		}
+		if err := knownTeam(t, op, org, n.Team); err != nil {
+			return e, err
+		}
+		return e, errors.Join(orgServices.Update(t, &n, "id; name, team"), t.Tell(invalidate.Keys, org))
 	})
+	return n, err
 }
 
 // EndService is organization.Store.EndService.

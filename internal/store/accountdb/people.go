@@ -508,8 +508,15 @@ func (s *People) UsedPasskey(ctx context.Context, id, before, data string, at ti
 
 // RenamePasskey is person.Store.RenamePasskey.
 func (s *People) RenamePasskey(ctx context.Context, user, id, name string, now time.Time, e audit.Event) error {
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		return noPasskey("store.RenamePasskey", t.One(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id))
+	return auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (audit.Event, error) {
+		var was string
+		if err := t.LockedRow(`SELECT name FROM passkeys WHERE user_id = $1 AND id = $2`, user, id).Scan(&was); err != nil {
+			return e, noPasskey("store.RenamePasskey", err)
+		}
+		if was == name {
+			return audit.Event{}, nil
+		}
+		return e, t.One(`UPDATE passkeys SET name = $1 WHERE user_id = $2 AND id = $3`, name, user, id)
 	})
 }
 

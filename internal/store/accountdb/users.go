@@ -150,9 +150,16 @@ func (s *Accounts) NoteOnce(ctx context.Context, e audit.Event, since, now time.
 }
 
 // SetProfile fails with fault.NotFound.
-func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, e audit.Event) error {
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
-		return sqldb.NoUser("store.SetProfile", t.One(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id))
+func (s *Accounts) SetProfile(ctx context.Context, id string, p account.Profile, now time.Time, event func(was account.Profile) audit.Event) error {
+	return auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (e audit.Event, err error) {
+		var was account.Profile
+		if err := t.LockedRow(`SELECT name, language, theme FROM users WHERE id = $1`, id).Scan(&was.Name, &was.Language, &was.Theme); err != nil {
+			return e, sqldb.NoUser("store.SetProfile", err)
+		}
+		if e = event(was); e.Action == "" {
+			return e, nil
+		}
+		return e, t.One(`UPDATE users SET name = $1, language = $2, theme = $3, updated_at = $4 WHERE id = $5`, p.Name, p.Language, p.Theme, now.UnixMicro(), id)
 	})
 }
 

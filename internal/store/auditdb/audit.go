@@ -42,6 +42,18 @@ func Write(ctx context.Context, db *sqldb.DB, e audit.Event, now time.Time, f fu
 	})
 }
 
+// Change runs f in a transaction, as sqldb.DB.Write does, and records its event. With one without an action f has changed nothing. f compares with what
+// is there after it has locked it: of two who make the same change at once one is recorded.
+func Change(ctx context.Context, db *sqldb.DB, now time.Time, f func(*sqldb.Tx) (audit.Event, error)) error {
+	return db.Write(ctx, func(t *sqldb.Tx) error {
+		e, err := f(t)
+		if err != nil || e.Action == "" {
+			return err
+		}
+		return Record(t, e, now)
+	})
+}
+
 // RecordAll appends several events to the audit chain.
 func RecordAll(t *sqldb.Tx, events []audit.Event, now time.Time) error {
 	for _, e := range events {

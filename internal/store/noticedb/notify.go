@@ -27,58 +27,89 @@ var (
 	_ webhook.SecretStore = (*Notices)(nil)
 )
 
+const (
+	settingsOf = `SELECT threshold, webhook FROM notify_settings WHERE account = $1`
+	choicesOf  = `SELECT cause, channel, enabled FROM notify_choices WHERE account = $1`
+)
+
+// settings reads a row of settingsOf; an account that has chosen nothing has none.
+func settings(row sqldb.Scanner) (n notify.Settings, err error) {
+	var threshold sql.NullInt64
+	if err := row.Scan(&threshold, &n.Webhook); err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return n, err
+	}
+	n.Threshold, n.ThresholdSet = money.Nano(threshold.Int64), threshold.Valid
+	return n, nil
+}
+
+// choice is a row of choicesOf.
+type choice struct {
+	cause notify.Cause
+	by    notify.Channel
+	on    bool
+}
+
+func scanChoice(row sqldb.Scanner) (c choice, err error) {
+	err = row.Scan(&c.cause, &c.by, &c.on)
+	return c, err
+}
+
+func choices(all []choice) notify.Choices {
+	own := notify.Choices{}
+	for _, c := range all {
+		if own[c.cause] == nil {
+			own[c.cause] = map[notify.Channel]bool{}
+		}
+		own[c.cause][c.by] = c.on
+	}
+	return own
+}
+
 // NotifySettings is notify.SettingsStore.NotifySettings.
 func (s *Notices) NotifySettings(ctx context.Context, account string) (n notify.Settings, err error) {
 	const op = "store.NotifySettings"
-	var threshold sql.NullInt64
-	err = s.db.Find(ctx, func(row sqldb.Scanner) error { return row.Scan(&threshold, &n.Webhook) }, `SELECT threshold, webhook FROM notify_settings WHERE account = $1`, account)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := s.db.Find(ctx, func(row sqldb.Scanner) error { n, err = settings(row); return err }, settingsOf, account); err != nil {
 		return n, sqldb.Failure(op, err)
 	}
-	n.Threshold, n.ThresholdSet = money.Nano(threshold.Int64), threshold.Valid
-	type choice struct {
-		cause notify.Cause
-		by    notify.Channel
-		on    bool
-	}
-	all, err := sqldb.List(ctx, s.db, op, func(row sqldb.Scanner) (c choice, err error) {
-		err = row.Scan(&c.cause, &c.by, &c.on)
-		return c, err
-	}, `SELECT cause, channel, enabled FROM notify_choices WHERE account = $1`, account)
-	n.Own = notify.Choices{}
-	for _, c := range all {
-		if n.Own[c.cause] == nil {
-			n.Own[c.cause] = map[notify.Channel]bool{}
-		}
-		n.Own[c.cause][c.by] = c.on
-	}
+	all, err := sqldb.List(ctx, s.db, op, scanChoice, choicesOf, account)
+	n.Own = choices(all)
 	return n, err
 }
 
 const setChoice = `INSERT INTO notify_choices (account, cause, channel, enabled) VALUES ($1, $2, $3, $4) ON CONFLICT (account, cause, channel) DO UPDATE SET enabled = excluded.enabled`
 
 // SaveNotifySettings is notify.SettingsStore.SaveNotifySettings.
-func (s *Notices) SaveNotifySettings(ctx context.Context, account string, n notify.Settings, now time.Time, e audit.Event) error {
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+func (s *Notices) SaveNotifySettings(ctx context.Context, account string, now time.Time, change func(*notify.Settings) (audit.Event, error)) error {
+	return auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (e audit.Event, err error) {
 		if err := t.KnownUser(account); err != nil {
-			return sqldb.NoUser("store.SaveNotifySettings", err)
+			return e, sqldb.NoUser("store.SaveNotifySettings", err)
 		}
-		_, err := t.Exec(`INSERT INTO notify_settings (account, threshold, webhook, tests_day, tests, updated_at) VALUES ($1, $2, $3, '', 0, $4)
+		n, err := settings(t.Row(settingsOf, account))
+		if err != nil {
+			return e, err
+		}
+		all, err := sqldb.All(t, scanChoice, choicesOf, account)
+		if err != nil {
+			return e, err
+		}
+		n.Own = choices(all)
+		if e, err = change(&n); err != nil || e.Action == "" {
+			return e, err
+		}
+		_, err = t.Exec(`INSERT INTO notify_settings (account, threshold, webhook, tests_day, tests, updated_at) VALUES ($1, $2, $3, '', 0, $4)
 			ON CONFLICT (account) DO UPDATE SET threshold = excluded.threshold, webhook = excluded.webhook, updated_at = excluded.updated_at`,
 			account, sql.NullInt64{Int64: int64(n.Threshold), Valid: n.ThresholdSet}, n.Webhook, now.UnixMicro())
 		if err != nil {
-			return err
+			return e, err
 		}
-		for _, cause := range notify.Causes {
-			for _, by := range notify.Channels {
-				if on, said := n.Own[cause][by]; said {
-					if _, err := t.Exec(setChoice, account, string(cause), string(by), on); err != nil {
-						return err
-					}
+		for cause, of := range n.Own {
+			for by, on := range of {
+				if _, err := t.Exec(setChoice, account, string(cause), string(by), on); err != nil {
+					return e, err
 				}
 			}
 		}
-		return nil
+		return e, nil
 	})
 }
 

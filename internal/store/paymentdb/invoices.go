@@ -55,10 +55,19 @@ func (s *Payments) BuyerOf(ctx context.Context, account string) (b invoice.Buyer
 
 // SaveBuyer is invoice.Store.SaveBuyer.
 func (s *Payments) SaveBuyer(ctx context.Context, account string, b invoice.Buyer, now time.Time, e audit.Event) error {
-	return auditdb.Write(ctx, s.db, e, now, func(t *sqldb.Tx) error {
+	return auditdb.Change(ctx, s.db, now, func(t *sqldb.Tx) (audit.Event, error) {
+		if err := t.KnownUser(account); err != nil {
+			return e, sqldb.NoUser("store.SaveBuyer", err)
+		}
+		switch was, err := buyers.LockedRow(t, `WHERE account = $1`, account); {
+		case err == nil && was == b:
+			return audit.Event{}, nil
+		case err != nil && !errors.Is(err, sql.ErrNoRows):
+			return e, err
+		}
 		tail := `ON CONFLICT (account) DO UPDATE SET ` + buyers.Excluded() + `, updated_at = excluded.updated_at`
 		_, err := buyers.Put(t, &b, tail, "account", account, "updated_at", now.UnixMicro())
-		return err
+		return e, err
 	})
 }
 

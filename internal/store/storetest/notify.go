@@ -220,13 +220,13 @@ func noticeSettings(t *testing.T, s *store.Store) {
 	}
 	want := notify.Settings{Threshold: 0, ThresholdSet: true, Webhook: "https://example.org/hook", Own: notify.Choices{notify.LowBalance: {notify.Email: false}, notify.Payment: {notify.Email: true, notify.Webhook: false}}}
 	for range 2 {
-		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, want, payAt, event(audit.NoticesChanged)))
+		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, payAt, saved(want)))
 		got, err := s.Notices.NotifySettings(t.Context(), u.ID)
 		if d := cmp.Diff(want, got); d != "" || err != nil {
 			t.Fatalf("%v %s", err, d)
 		}
 	}
-	ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Threshold: money.Ruble, ThresholdSet: true, Own: notify.Choices{notify.LowBalance: {notify.Email: true}}}, payAt, event(audit.NoticesChanged)))
+	ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, payAt, saved(notify.Settings{Threshold: money.Ruble, ThresholdSet: true, Own: notify.Choices{notify.LowBalance: {notify.Email: true}}})))
 	got, err := s.Notices.NotifySettings(t.Context(), u.ID)
 	want.Threshold, want.Webhook, want.Own[notify.LowBalance] = money.Ruble, "", map[notify.Channel]bool{notify.Email: true}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
@@ -235,7 +235,7 @@ func noticeSettings(t *testing.T, s *store.Store) {
 	if got, _ := s.Notices.NotifySettings(t.Context(), other.ID); len(got.Own) > 0 || got.ThresholdSet {
 		t.Errorf("they are another's, too: %+v", got)
 	}
-	if err := s.Notices.SaveNotifySettings(t.Context(), "usr_none", want, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
+	if err := s.Notices.SaveNotifySettings(t.Context(), "usr_none", payAt, saved(want)); !fault.Is(err, fault.NotFound) {
 		t.Error(err)
 	}
 	if err := s.Notices.SwitchNotice(t.Context(), "usr_none", notify.Payment, notify.Email, false, payAt, event(audit.NoticesChanged)); !fault.Is(err, fault.NotFound) {
@@ -525,7 +525,7 @@ func noticeFleet(t *testing.T, s *store.Store) {
 		u := w.resident(fmt.Sprint("p", i))
 		w.has(u, 10*money.Ruble, 2)
 		hook := "https://example.org/" + u.Name
-		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, notify.Settings{Webhook: hook}, payAt, event(audit.NoticesChanged)))
+		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, payAt, saved(notify.Settings{Webhook: hook})))
 		want = append(want, u.Name+"@example.org: money_low")
 	}
 	var wg sync.WaitGroup
@@ -776,5 +776,13 @@ func noticeSweep(t *testing.T, s *store.Store) {
 	}
 	if gone, err := s.Notices.SweepFacts(t.Context(), w.now().Add(time.Second), 10); gone != 1 || err != nil { // the state stays
 		t.Errorf("%d, %v", gone, err)
+	}
+}
+
+// saved makes settings what they are to be.
+func saved(n notify.Settings) func(*notify.Settings) (audit.Event, error) {
+	return func(is *notify.Settings) (audit.Event, error) {
+		*is = n
+		return event(audit.NoticesChanged), nil
 	}
 }

@@ -77,7 +77,10 @@ func orgLastOwner(t *testing.T, s *store.Store) {
 	if _, err := s.Organizations.RemoveMember(t.Context(), o.ID, u.ID, at, event(audit.OrgLeft)); !fault.Is(err, fault.Conflict) {
 		t.Errorf("RemoveMember: %v", err)
 	}
-	if err := s.Organizations.SetMember(t.Context(), organization.Member{Org: o.ID, User: u.ID, Role: apikey.OrgMember}, at, event(audit.OrgMember)); !fault.Is(err, fault.Conflict) {
+	if _, err := s.Organizations.SetMember(t.Context(), o.ID, u.ID, at, func(m *organization.Member) (audit.Event, error) {
+		m.Role = apikey.OrgMember
+		return event(audit.OrgMember), nil
+	}); !fault.Is(err, fault.Conflict) {
 		t.Errorf("SetMember: %v", err)
 	}
 	if err := s.Accounts.ForgetUser(t.Context(), u.ID, at, event(audit.UserForgotten)); !fault.Is(err, fault.Conflict) {
@@ -190,7 +193,11 @@ func orgSight(t *testing.T, s *store.Store) {
 	vera, oleg := mustMember(t, s, &o, apikey.OrgMember), mustMember(t, s, &o, apikey.OrgMember)
 	team := organization.Team{ID: apikey.NewID(organization.TeamPrefix), Org: o.ID, Name: "Search", CreatedAt: at}
 	ok(t, s.Organizations.AddTeam(t.Context(), team, 5, event(audit.OrgTeamMade)))
-	ok(t, s.Organizations.SetMember(t.Context(), organization.Member{Org: o.ID, User: vera, Role: apikey.OrgMember, Team: team.ID}, at, event(audit.OrgMember)))
+	_, err := s.Organizations.SetMember(t.Context(), o.ID, vera, at, func(m *organization.Member) (audit.Event, error) {
+		m.Team = team.ID
+		return event(audit.OrgMember), nil
+	})
+	ok(t, err)
 	for _, who := range []string{vera, oleg} {
 		_, err := orgKey(t, s, &o, who)
 		ok(t, err)
