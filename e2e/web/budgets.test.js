@@ -198,6 +198,30 @@ test('a tree of agents adds up in every line; one agent and then the whole tree 
     assert.equal(parts.reduce((a, p) => a + p, 0n), amount, cells.join(' '));
   }
   await accessible(page);
+
+  // Its amount is raised within the one above it, and lowered, with the keyboard.
+  const amount = page.getByRole('dialog'), rubles = amount.getByLabel('Amount', { exact: true });
+  const shown = async () => number(await main.getByRole('row', { name: /tester/ }).locator('[data-col=amount] [title]').getAttribute('title'));
+  await main.getByRole('button', { name: 'Change the amount of tester' }).press('Enter');
+  await rubles.fill('much');
+  await amount.getByText('Rubles, such as 100 or 0.5').waitFor();
+  await rubles.fill('2');
+  await amount.getByText(/^[12]\.\d+\s₽ will be left/).waitFor();
+  await accessible(page);
+  await rubles.press('Enter');
+  await amount.getByText(/at most 1\.99\d*/).waitFor(); // coder has spent of its 2
+  await accessible(page);
+  await rubles.fill('1,5');
+  await rubles.press('Enter');
+  await amount.waitFor({ state: 'detached' });
+  await becomes(shown, 1.5);
+  await main.getByRole('button', { name: 'Change the amount of tester' }).press('Enter');
+  await rubles.fill('0.000001');
+  await amount.getByText(/less than the .* spent and on hold/).waitFor();
+  await rubles.press('Enter');
+  await amount.waitFor({ state: 'detached' });
+  assert.equal((await chat(tester.key)).status, 402);
+  await becomes(shown, 0.000001);
   await main.getByRole('button', { name: 'Stop coder' }).click();
   const sure = page.getByRole('alertdialog');
   await sure.getByText('2 agents stop with their running calls within one second, on all nodes.').waitFor();

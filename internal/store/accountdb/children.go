@@ -64,6 +64,30 @@ func childFits(t *sqldb.Tx, op string, k *apikey.Key, now time.Time) error {
 			return fault.Newf(fault.Invalid, op, bound.says, bound.most)
 		}
 	}
+	return aboveHave(t, op, "amount", k, k.Limit.Amount, now)
+}
+
+// mayHave fails where the key of an agent would lose its amount, or have more to spend than a key above it has left. Less it may have at any time.
+func mayHave(t *sqldb.Tx, was, k *apikey.Key, now time.Time) error {
+	const op = "store.ChangeKey"
+	switch {
+	case k.Child.Parent == "" || was.Limit != nil && k.Limit != nil && *was.Limit == *k.Limit:
+		return nil
+	case k.Limit == nil || k.Limit.Reset != "" || k.Limit.Amount <= 0:
+		return fault.Field(op, "limit", "The limit of an agent's key is its amount: rubles above 0, without an interval.").Coded("child_limit")
+	case was.Limit != nil && k.Limit.Amount <= was.Limit.Amount:
+		return nil
+	}
+	var spent money.Nano
+	err := t.Row(`SELECT COALESCE(SUM(spent - forgiven), 0) FROM key_spend WHERE wallet = (SELECT wallet FROM users WHERE id = $1) AND key_id = $2 AND period = 'total' AND start = 0`, k.User, k.ID).Scan((*int64)(&spent))
+	if err != nil {
+		return err
+	}
+	return aboveHave(t, op, "limit", k, k.Limit.Amount-spent, now)
+}
+
+// aboveHave fails where a key from which another one comes has ended, or has less left than that one is to have.
+func aboveHave(t *sqldb.Tx, op, field string, k *apikey.Key, need money.Nano, now time.Time) error {
 	var wallet string
 	if err := t.Row(`SELECT wallet FROM users WHERE id = $1`, k.User).Scan(&wallet); err != nil {
 		return err
@@ -80,8 +104,9 @@ func childFits(t *sqldb.Tx, op string, k *apikey.Key, now time.Time) error {
 			if err := t.Row(`SELECT COALESCE(SUM(spent - forgiven), 0) FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`, wallet, id, p.Kind, p.Start).Scan((*int64)(&spent)); err != nil {
 				return err
 			}
-			if left := up.Limit.Remaining(spent); k.Limit.Amount > left {
-				return fault.Field(op, "amount", "amount must be at most %s: that is what the key %q has left.", left, up.Name).Coded("child_amount", "most", left.String())
+			if left := up.Limit.Remaining(spent); need > left {
+				most := left + k.Limit.Amount - need // with what it has spent already
+				return fault.Field(op, field, "%s must be at most %s: the key %q has %s left.", field, most, up.Name, left).Coded("child_amount", "most", most.String(), "left", left.String())
 			}
 		}
 		id = up.Child.Parent

@@ -259,6 +259,9 @@ func (s *Accounts) ChangeKey(ctx context.Context, user, hash string, c apikey.Ch
 		if apply(&key, c); reflect.DeepEqual(was, key) {
 			return nil
 		}
+		if err := mayHave(t, &was, &key, now); err != nil {
+			return err
+		}
 		key.UpdatedAt = now.UTC()
 		err = keys.Update(t, &key, "id; name, disabled, limit_nano, limit_reset, strict, updated_at, rate_requests, rate_tokens, rate_nano, rate_calls, preferences, allowed_models, allowed_ips, expires_at")
 		if err != nil {

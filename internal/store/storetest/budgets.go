@@ -38,10 +38,94 @@ func Budgets(t *testing.T, open Open) {
 		t.Parallel()
 		children(t, newDesk(t, open))
 	})
+	t.Run("amounts of children", func(t *testing.T) {
+		t.Parallel()
+		amountsOfChildren(t, newDesk(t, open))
+	})
 	t.Run("calls while one is deleted", func(t *testing.T) {
 		t.Parallel()
 		callsOfDeleted(t, newDesk(t, open))
 	})
+}
+
+// amountsOfChildren checks that the amount of an agent's key is raised within what the keys above it have left, and lowered at any time, while calls run:
+// it spends at most the largest amount that it had, those above it at most theirs, and what was set last holds.
+func amountsOfChildren(t *testing.T, d *books) {
+	w := d.wallet(100 * ruble)
+	user, s, b, now := "usr_"+w[len("wal_"):], d.store.Accounts, d.node(), d.clock.Now()
+	root, _ := apikey.Make(apikey.NewKey{Name: "ci", User: user, Creator: user, Limit: &apikey.Limit{Amount: 12 * ruble}}, now)
+	if err := s.InsertKey(d.ctx, root, 9, apikey.CreatedEvent(&root, actor)); err != nil {
+		t.Fatal(err)
+	}
+	agent, _ := apikey.Make(apikey.NewKey{Name: "agent", User: user, Creator: user, Limit: &apikey.Limit{Amount: 2 * ruble}}, now)
+	agent.Child = apikey.Child{Parent: root.ID, Tree: agent.ID}
+	if err := s.InsertChild(d.ctx, agent, now, apikey.CreatedEvent(&agent, actor)); err != nil {
+		t.Fatal(err)
+	}
+	keys := apikey.NewManager(s, nil, d.clock.Now, 0)
+	set := func(to *apikey.Limit) error {
+		_, err := keys.Change(d.ctx, user, agent.Hash, apikey.Change{Limit: &to}, actor)
+		return err
+	}
+	call := func(amount money.Nano) error {
+		f, err := s.KeyByID(d.ctx, agent.ID)
+		if err != nil {
+			return err
+		}
+		h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: agent.ID, Amount: amount, Limits: []ledger.Limit{{ID: agent.ID, Amount: f.Limit.Amount}, {ID: root.ID, Amount: 12 * ruble}}})
+		if err != nil {
+			return err
+		}
+		return b.Settle(d.ctx, h, d.call(w, agent.ID, amount))
+	}
+	for _, to := range []*apikey.Limit{nil, {Amount: 3 * ruble, Reset: apikey.Daily}, {}, {Amount: 12*ruble + 1}} {
+		if err := set(to); fault.From(err).Param != "limit" || fault.From(err).Code == "" {
+			t.Errorf("%v: %v", to, err)
+		}
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 8 {
+				if err := call(ruble / 2); err != nil && !fault.Is(err, fault.PaymentRequired) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, to := range []money.Nano{6, 3, 8, 5, 8} {
+		if err := set(&apikey.Limit{Amount: to * ruble}); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	d.flush(b)
+	spent, err := b.KeySpend(d.ctx, agent.ID)
+	if err != nil || spent.Total > 8*ruble || spent.Total < 2*ruble {
+		t.Fatalf("%s spent of at most 8, %v", spent.Total, err)
+	}
+	if err := set(&apikey.Limit{Amount: 12 * ruble}); err != nil {
+		t.Errorf("all that is left above it, and what it has spent: %v", err)
+	}
+	if err := set(&apikey.Limit{Amount: 12*ruble + 1}); fault.From(err).Param != "limit" {
+		t.Errorf("more than is left above it: %v", err)
+	}
+	if err := call(12*ruble - spent.Total + 1); !fault.Is(err, fault.PaymentRequired) {
+		t.Errorf("more than is left: %v", err)
+	}
+	if err := call(12*ruble - spent.Total); err != nil {
+		t.Errorf("all that is left: %v", err)
+	}
+	if up, err := b.KeySpend(d.ctx, root.ID); err != nil || up.Total != 12*ruble {
+		t.Errorf("%s, %v", up.Total, err)
+	}
+	if err := set(&apikey.Limit{Amount: ruble}); err != nil {
+		t.Errorf("less than is spent: %v", err)
+	}
+	if err := call(1); !fault.Is(err, fault.PaymentRequired) {
+		t.Errorf("less than is spent: %v", err)
+	}
+	d.balanced()
 }
 
 // callsOfDeleted checks that a budget which was deleted and brought back has counted the calls that ran then, those that began before and those that began

@@ -1,7 +1,7 @@
 /** /agents/:hash: a tree of keys, each line of which adds up, and what stops it. */
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useAction } from '../../api/action'
 import { ApiError, post } from '../../api/client'
 import { useRenewed } from '../../api/live'
@@ -9,7 +9,7 @@ import { getAgent, listAgents } from '../../api/operations'
 import { renew } from '../../api/query'
 import { dateTime, money } from '../../format'
 import { useT } from '../../i18n'
-import { Button } from '../../ui/button'
+import { Button, IconButton } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Link, LinkButton } from '../../ui/link'
 import { Tag } from '../../ui/marks'
@@ -19,6 +19,8 @@ import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { Money } from '../../ui/values'
 import { depths, over, spentOf, StateTag, Used, within, type Agent } from './data'
+
+const Amount = lazy(() => import('./amount'))
 
 export default function AgentPage() {
   const t = useT('agents')
@@ -61,6 +63,7 @@ function Tree({
 }) {
   const t = useT('agents')
   const [stopping, setStopping] = useState<Agent | null>(null)
+  const [changing, setChanging] = useState<Agent | null>(null)
   const deep = depths(all)
   const count = (state: (a: Agent) => boolean) => all.filter(state).length
   const runs = count((a) => a.state === 'running'),
@@ -73,6 +76,14 @@ function Tree({
         {t('stop')}
       </Button>
     )
+  const amount = (a: Agent) => (
+    <span className="inline-flex items-center gap-1">
+      <Money value={a.amount} />
+      {!over(a) && (
+        <IconButton small icon="edit" label={t('amountOf', { name: a.name })} onClick={() => setChanging(a)} />
+      )}
+    </span>
+  )
   const name = (a: Agent) => {
     const n = deep.get(a.id) ?? 0
     return (
@@ -155,7 +166,7 @@ function Tree({
                 { key: 'agent', head: t('agent'), cell: name },
                 { key: 'state', head: t('state'), cell: (a) => <StateTag a={a} /> },
                 { key: 'calls', head: t('calls'), align: 'end', cell: (a) => a.calls },
-                { key: 'amount', head: t('amount'), align: 'end', cell: (a) => <Money value={a.amount} /> },
+                { key: 'amount', head: t('amount'), align: 'end', cell: amount },
                 { key: 'own', head: t('own'), align: 'end', cell: (a) => <Money value={a.own} /> },
                 {
                   key: 'children',
@@ -187,7 +198,10 @@ function Tree({
                     <StateTag a={a} />
                     {a.id !== top.id && stop(a)}
                   </span>
-                  <span className="flex flex-wrap gap-x-3 text-small text-ink2">
+                  <span className="flex flex-wrap items-center gap-x-3 text-small text-ink2">
+                    <span>
+                      {t('amount')} {amount(a)}
+                    </span>
                     <span>
                       {t('own')} <Money value={a.own} />
                     </span>
@@ -237,6 +251,11 @@ function Tree({
           </div>
         </div>
       </div>
+      {changing && (
+        <Suspense>
+          <Amount a={changing} onClose={() => setChanging(null)} />
+        </Suspense>
+      )}
       {stopping && <Stop all={all} a={stopping} onClose={() => setStopping(null)} />}
     </Page>
   )
