@@ -169,6 +169,17 @@ const proxy = Object.fromEntries(
 )
 
 export default defineConfig({
+  // The pages are written for React, and run on Preact: it does the same for them with a seventh of the bytes.
+  resolve: {
+    alias: [
+      ['react', 'preact/compat'],
+      ['react-dom', 'preact/compat'],
+      ['react-dom/client', 'preact/compat/client'],
+      ['react-dom/test-utils', 'preact/test-utils'],
+      ['react/jsx-runtime', 'preact/jsx-runtime'],
+      ['react/jsx-dev-runtime', 'preact/jsx-dev-runtime'],
+    ].map(([from, to]) => ({ find: new RegExp(`^${from!}$`), replacement: to! })),
+  },
   plugins: [react(), tailwind(), placeholders(), first(), afterwards()],
   server: { proxy, host: '127.0.0.1' },
   build: {
@@ -182,7 +193,12 @@ export default defineConfig({
     chunkSizeWarningLimit: 1000,
   },
   test: {
+    alias: { '@testing-library/react': '@testing-library/react/dist/@testing-library/react.esm.js' }, // the other one requires React
     environment: 'happy-dom',
+    // What these import goes by the same names to Preact.
+    server: {
+      deps: { inline: [/radix-ui|@tanstack|@testing-library|floating-ui|use-[\w-]+|react-(remove|style)-/] },
+    },
     setupFiles: ['test/setup.ts'],
     include: ['test/**/*.test.{ts,tsx}', 'src/**/*.test.{ts,tsx}'],
   },

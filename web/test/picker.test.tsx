@@ -54,7 +54,7 @@ function show(choice: Partial<Choice> = {}) {
   return {
     onChange,
     input,
-    type: (text: string) => act(() => fireEvent.change(input, { target: { value: text } })),
+    type: (text: string) => act(() => fireEvent.input(input, { target: { value: text } })),
     key: (key: string) => act(() => fireEvent.keyDown(input, { key })),
   }
 }

@@ -7,7 +7,7 @@ import { useT } from '../i18n'
 import { hasPage } from '../routes/paths'
 import { Notice } from '../ui/feedback'
 import { Icon } from '../ui/icons'
-import { Menu, type MenuItem } from '../ui/overlay'
+import { Menu, type MenuItem } from '../ui/menu'
 import { Page, PageHead } from '../ui/page'
 
 const NewOrganization = lazy(() => import('./new-organization'))

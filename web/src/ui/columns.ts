@@ -2,7 +2,7 @@
 import { useState, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { remember, remembered } from '../settings'
-import type { MenuItem } from './overlay'
+import type { MenuItem } from './menu'
 
 export interface Column<R> {
   readonly key: string

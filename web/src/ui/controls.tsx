@@ -1,4 +1,4 @@
-import { Slider as RadixSlider, Switch as RadixSwitch, ToggleGroup } from 'radix-ui'
+import { Switch as RadixSwitch, ToggleGroup } from 'radix-ui'
 import { useId, type ReactNode } from 'react'
 
 /** On or off, at once. */
@@ -114,22 +114,16 @@ export function Slider({
   text: string
 }) {
   return (
-    <RadixSlider.Root
-      value={[value]}
-      onValueChange={([v]) => onChange(v!)}
+    <input
+      type="range"
+      value={value}
+      onChange={(e) => onChange(Number(e.target.value))}
       min={min}
       max={max}
       step={step}
-      className="relative flex h-6 touch-none items-center select-none max-md:h-11"
-    >
-      <RadixSlider.Track className="relative h-1 flex-1 rounded-full bg-line">
-        <RadixSlider.Range className="absolute h-full rounded-full bg-accent" />
-      </RadixSlider.Track>
-      <RadixSlider.Thumb
-        aria-label={label}
-        aria-valuetext={text}
-        className="block size-4 rounded-full border-2 border-accent bg-surface"
-      />
-    </RadixSlider.Root>
+      aria-label={label}
+      aria-valuetext={text}
+      className="block h-6 w-full cursor-pointer accent-accent max-md:h-11"
+    />
   )
 }

@@ -5,34 +5,8 @@ import { Button } from './button'
 import { Days } from './days'
 import { Field, Input } from './field'
 import { Icon } from './icons'
-import { Popover, Sheet } from './overlay'
-
-/** A filter that is on, with the way to take it off. */
-export function Chip({
-  children,
-  onRemove,
-  name,
-}: {
-  children: ReactNode
-  onRemove: () => void
-  name: string
-}) {
-  const t = useT('common')
-  return (
-    <button
-      type="button"
-      onClick={onRemove}
-      aria-label={t('removeFilter', { what: name })}
-      className={
-        'inline-flex h-[26px] items-center gap-1.5 rounded-control bg-accent-soft px-2 ' +
-        'text-small font-medium whitespace-nowrap text-accent-ink hover:bg-line max-md:h-9'
-      }
-    >
-      {children}
-      <Icon name="x" size={12} />
-    </button>
-  )
-}
+import { Sheet } from './overlay'
+import { Popover } from './popover'
 
 /** Filters above a list: in a row where there is room, in a sheet on the phone. */
 export function FilterBar({

@@ -6,7 +6,7 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
-import { Popover } from '../../ui/overlay'
+import { Popover } from '../../ui/popover'
 
 type Found = Reply<'/api/admin/users'>['data']
 

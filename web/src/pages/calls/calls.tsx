@@ -11,7 +11,8 @@ import { Button } from '../../ui/button'
 import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
-import { Chip, FilterBar, PeriodPicker } from '../../ui/filters'
+import { Chip } from '../../ui/chip'
+import { FilterBar, PeriodPicker } from '../../ui/filters'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
@@ -27,8 +28,9 @@ import { amount, asked, byCell, fresh, names, NOTHING, shape, type Filter, type 
 import { Histogram } from './histogram'
 import { PhoneCall } from './latest'
 import { TextFilter } from './text-filter'
-import { CallView } from './view'
 
+// It is in the drawer alone: the list does not wait for it.
+const CallView = lazy(() => import('./view').then((m) => ({ default: m.CallView })))
 const First = lazy(() => import('./first'))
 const kinds = [
   'completions',
@@ -523,7 +525,9 @@ function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
         <Tag tone={x.tone}>{x.text}</Tag>
         <span className="text-small text-ink3">{dateTime(call.created_at)}</span>
       </p>
-      <CallView call={call} drawer />
+      <Suspense fallback={<SkeletonRows rows={6} />}>
+        <CallView call={call} drawer />
+      </Suspense>
     </>
   )
 }

@@ -1,6 +1,6 @@
 /** Several models, as a list from which each can be taken off. */
 import { useField } from '../../ui/field'
-import { Chip } from '../../ui/filters'
+import { Chip } from '../../ui/chip'
 import { ModelPicker } from './choose'
 import type { Choice } from './parts'
 

@@ -4,7 +4,7 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { SkeletonRows } from '../../ui/feedback'
 import type { Search } from '../../ui/link'
-import { Popover } from '../../ui/overlay'
+import { Popover } from '../../ui/popover'
 import type { Page } from './list'
 
 const List = lazy(() => import('./list'))
