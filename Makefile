@@ -289,7 +289,7 @@ bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-pas
 	bin/bench -weir $(CURDIR)/bin/weir $(BENCH)
 
 .PHONY: web-trace
-web-trace: build chromium e2e/web/node_modules/.package-lock.json ## trace the way from the catalog to the playground on a slow device (RUNS=5 LATENCY=150 CPU=4 MODELS=500)
+web-trace: build chromium e2e/web/node_modules/.package-lock.json ## trace the way from the catalog to the playground, pages, and long answers, on a slow device (RUNS=5 LATENCY=150 CPU=4 MODELS=500 TOKENS=100000)
 	cd e2e/web && WEIR_BIN=$(CURDIR)/bin/weir node trace.js
 
 CALLS ?= 1000000

@@ -211,14 +211,21 @@ export class Room {
       this.at(model, asked, (a) => ({ ...a, id }))
       const reader = response.body!.getReader()
       const events = new EventReader()
+      let since = performance.now()
       for (;;) {
         const { value, done } = await reader.read()
         if (done) break
         const now = Date.now()
-        const frames = events.push(value)
-        for (const data of frames)
-          if ((raw.size += data.length) < mostRaw) raw.frames.push({ at: now - asked, data })
-        if (frames.length) this.at(model, asked, (a) => frames.reduce((x, data) => apply(x, data, now), a))
+        for (let from = 0; from < value.length; from += bite) {
+          const frames = events.push(value.subarray(from, from + bite))
+          for (const data of frames)
+            if ((raw.size += data.length) < mostRaw) raw.frames.push({ at: now - asked, data })
+          if (frames.length) this.at(model, asked, (a) => frames.reduce((x, data) => apply(x, data, now), a))
+          if (performance.now() - since < turn) continue
+          await breath()
+          since = performance.now()
+          control.signal.throwIfAborted()
+        }
       }
       this.at(model, asked, (a) => close(a, Date.now()))
     } catch (e) {
@@ -316,6 +323,20 @@ export const ask = (t: Turn): Ask => ({
   ...(t.files ? { files: t.files } : {}),
   ...(t.results ? { results: t.results } : {}),
 })
+
+/** Bytes of an answer that are read at a time, and for how many milliseconds until the page has its turn. */
+const bite = 8192
+const turn = 8
+/** Lets the page do what waits. What came is there at once otherwise: promises of it would all be kept before the next frame. */
+const breath = () =>
+  new Promise<void>((done) => {
+    const { port1, port2 } = new MessageChannel() // not slowed down in a tab that is not seen, as timers are
+    port1.onmessage = () => {
+      port1.close()
+      done()
+    }
+    port2.postMessage(null)
+  })
 
 /** Chats that are open in this tab; those in which an answer runs are never let go. */
 const rooms = new Map<string, Room>()

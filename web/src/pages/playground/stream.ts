@@ -15,14 +15,12 @@ export class EventReader {
       if (text.startsWith('\ufeff')) text = text.slice(1)
     }
     const events: string[] = []
+    const end = /\r\n?|\n/g
     let from = 0
-    for (;;) {
-      let to = from
-      while (to < text.length && text[to] !== '\n' && text[to] !== '\r') to++
-      if (to === text.length) break
-      if (text[to] === '\r' && to + 1 === text.length) break // perhaps the first half of CR LF
-      this.line(text.slice(from, to), events)
-      from = text[to] === '\r' && text[to + 1] === '\n' ? to + 2 : to + 1
+    for (let m = end.exec(text); m; m = end.exec(text)) {
+      if (m[0] === '\r' && end.lastIndex === text.length) break // perhaps the first half of CR LF
+      this.line(text.slice(from, m.index), events)
+      from = end.lastIndex
     }
     this.rest = text.slice(from)
     return events
