@@ -165,6 +165,7 @@ var groups = []group{
 		{file: "docs/decisions/exports.md", about: "Why calls are exported as CSV by day."},
 		{file: "docs/decisions/schemas.md", about: "Answers are checked against schemas by a checker of our own."},
 		{file: "docs/decisions/translations.md", about: "How Russian pages are kept in step with the English ones."},
+		{file: "docs/decisions/preact.md", about: "What draws the interface, and how little a page loads."},
 		{file: "docs/decisions/tables.md", about: "Why the table of the interface takes no library."},
 		{file: "docs/decisions/tasks.md", about: "Images, audio and vectors use the path of a chat."},
 		{file: "docs/decisions/outbound-proxies.md", about: "Proxies are tunnels, the guard checks before them, and the environment decides nothing."},
