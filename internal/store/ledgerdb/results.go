@@ -102,10 +102,10 @@ func rollUpResults(t *sqldb.Tx, results map[resultKey]*ended) error {
 // resultsDropped is about how many rows one step deletes of those whose calls are dropped.
 const resultsDropped = 5000
 
-// dropResults deletes rows that begin before a moment, the oldest days first. What is left of them means nothing: see counted.
+// dropResults deletes rows that begin before a moment, the oldest hours first. What is left of them means nothing: see counted.
 func dropResults(t *sqldb.Tx, before int64) error {
 	for left := int64(resultsDropped); left > 0; {
-		n, err := t.Exec(resultsOld, before/1_000_000, int64(daySpan))
+		n, err := t.Exec(resultsOld, before/1_000_000, int64(hourSpan))
 		if err != nil || n == 0 {
 			return err
 		}

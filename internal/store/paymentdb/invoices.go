@@ -128,7 +128,7 @@ func (s *Payments) Invoices(ctx context.Context, q invoice.Query) ([]invoice.Inv
 	}
 	c.Equal("buyer_inn", q.INN)
 	if q.Name != "" {
-		c.Add("id IN (SELECT n.id FROM invoices n WHERE n.id = ? UNION SELECT n.id FROM invoices n WHERE n.number = ? UNION SELECT n.id FROM invoices n WHERE n.buyer_inn = ?)", q.Name, q.Name, q.Name)
+		c.Add("id IN (SELECT n.id FROM invoices n WHERE n.id = ? UNION ALL SELECT n.id FROM invoices n WHERE n.number = ? UNION ALL SELECT n.id FROM invoices n WHERE n.buyer_inn = ?)", q.Name, q.Name, q.Name)
 	}
 	if !q.Overdue.IsZero() {
 		c.Add("state = 'open' AND expires_at <= ?", q.Overdue.UnixMicro())

@@ -153,11 +153,16 @@ func (s *Payments) Payments(ctx context.Context, q payment.Query) ([]payment.Pay
 	}
 	wanted(&c, &q)
 	c.Args = append(c.Args, q.Limit)
-	return payments.List(ctx, s.db, "store.Payments", c.Where()+` ORDER BY created_at DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
+	by := "created_at"
+	if q.Open || q.Name != "" || !q.Hanging.IsZero() || q.State == payment.New || q.State == payment.Pending { // few, which are sorted: else all are read from the newest
+		by += " + 0"
+	}
+	return payments.List(ctx, s.db, "store.Payments", c.Where()+` ORDER BY `+by+` DESC, id DESC LIMIT $`+itoa(len(c.Args)), c.Args...)
 }
 
-// openOnes are payments that have not ended or have a problem. They are few, and found by two indexes: with OR, planners read all payments from the newest.
-const openOnes = `SELECT o.id FROM payments o WHERE o.state IN ('new', 'pending') UNION SELECT o.id FROM payments o WHERE o.problem <> ''`
+// openOnes are payments that have not ended or have a problem. They are few, and found by two indexes: with OR, planners read all payments from the newest,
+// and with UNION SQLite reads all by their ids, to merge the parts.
+const openOnes = `SELECT o.id FROM payments o WHERE o.state IN ('new', 'pending') UNION ALL SELECT o.id FROM payments o WHERE o.problem > ''`
 
 // wanted adds what a query asks for.
 func wanted(c *sqldb.Conditions, q *payment.Query) {
@@ -171,11 +176,15 @@ func wanted(c *sqldb.Conditions, q *payment.Query) {
 	case payment.New, payment.Pending:
 		c.Add("id IN (SELECT o.id FROM payments o WHERE o.state IN ('new', 'pending'))") // few, which are sorted afterwards
 	case payment.Succeeded, payment.Canceled:
-		c.Add("state = ?", string(q.State))
+		if q.Account != "" { // else SQLite reads those in this state of all accounts
+			c.Add("state || '' = ?", string(q.State))
+		} else {
+			c.Add("state = ?", string(q.State))
+		}
 	}
 	if q.Name != "" {
-		c.Add(`id IN (SELECT n.id FROM payments n WHERE n.id = ? UNION SELECT n.id FROM payments n WHERE n.provider_id = ? UNION SELECT f.payment FROM payment_refunds f WHERE f.id = ?
-			UNION SELECT f.payment FROM payment_refunds f WHERE f.provider_id = ?)`, q.Name, q.Name, q.Name, q.Name)
+		c.Add(`id IN (SELECT n.id FROM payments n WHERE n.id = ? UNION ALL SELECT n.id FROM payments n WHERE n.provider_id = ? UNION ALL SELECT f.payment FROM payment_refunds f WHERE f.id = ?
+			UNION ALL SELECT f.payment FROM payment_refunds f WHERE f.provider_id = ?)`, q.Name, q.Name, q.Name, q.Name)
 	}
 	if !q.From.IsZero() {
 		c.Add("created_at >= ?", q.From.UnixMicro())
@@ -185,8 +194,8 @@ func wanted(c *sqldb.Conditions, q *payment.Query) {
 	}
 	if at := q.Hanging; !at.IsZero() { // as payment.Payment.Hangs says
 		ago := func(d time.Duration) int64 { return at.Add(-d).UnixMicro() }
-		c.Add(`id IN (SELECT o.id FROM payments o WHERE o.problem <> '' AND o.state <> 'succeeded' UNION SELECT o.id FROM payments o WHERE o.state = 'new' AND o.created_at < ?
-			UNION SELECT o.id FROM payments o WHERE o.state = 'pending' AND o.created_at < ? UNION SELECT f.payment FROM payment_refunds f WHERE f.state IN ('new', 'pending') AND f.created_at < ?)`,
+		c.Add(`id IN (SELECT o.id FROM payments o WHERE o.problem > '' AND o.state <> 'succeeded' UNION ALL SELECT o.id FROM payments o WHERE o.state = 'new' AND o.created_at < ?
+			UNION ALL SELECT o.id FROM payments o WHERE o.state = 'pending' AND o.created_at < ? UNION ALL SELECT f.payment FROM payment_refunds f WHERE f.state IN ('new', 'pending') AND f.created_at < ?)`,
 			ago(payment.SilentAfter), ago(payment.WaitingAfter), ago(payment.RefundsAfter))
 	}
 }

@@ -25,7 +25,7 @@ ALTER TABLE usage_form ADD COLUMN results INTEGER NOT NULL DEFAULT 0; -- whether
 
 -- Payments and invoices of all accounts, by what operators look for.
 CREATE INDEX payments_state ON payments (state, created_at, id);
-CREATE INDEX payments_problem ON payments (created_at) WHERE problem <> '';
+CREATE INDEX payments_problem ON payments (problem) WHERE problem > '';
 CREATE INDEX payments_named ON payments (provider_id);
 CREATE INDEX payment_refunds_open ON payment_refunds (created_at) WHERE state IN ('new', 'pending');
 CREATE INDEX payment_refunds_named ON payment_refunds (provider_id);
