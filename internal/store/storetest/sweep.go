@@ -205,7 +205,7 @@ var sweptTamperings = map[string]struct{ text, check string }{
 	"a key's spending forgotten":   {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys and budgets"},
 	"VAT changed":                  {"UPDATE usage_taxes SET cost = cost + 1", "VAT by day"},
 	"sales changed":                {"UPDATE sales SET dollars = dollars + 1; UPDATE sales_parts SET dollars = dollars + 1", "sales"},
-	"calls by result changed":      {"UPDATE call_results SET calls = calls + 1", "calls by result"},
+	"calls by result added":        {"INSERT INTO call_results (part, span, value, at, beside, api, status, result, calls, requests, cost, tax, upstream, unknown, unknown_net) VALUES ('all', 86400, '', 1772668800, '', 'completions', 200, 'ok', 1, 1, 0, 0, 0, 0, 0)", "calls by result"},
 	"what remains of funds others": {"UPDATE ledger_sweeps SET funds = taxes", "chain"},
 	"a budget's rest changed":      {"UPDATE key_spend SET spent = spent + 1, dropped = dropped + 1 WHERE key_id = 'bud_1'", "spending of keys and budgets"},
 	"a budget's rest forgotten":    {"UPDATE key_spend SET dropped = 0 WHERE key_id = 'bud_1'", "spending of keys and budgets"},
