@@ -75,7 +75,7 @@ test('each page: on its way, refused, tried again, offline', async () => {
     await settled(page);
     const shown = await page.getByRole('main').locator('h1, table, form, figure').count();
     await page.context().setOffline(true);
-    await page.getByText(/No connection\. What you see is from \d\d:\d\d UTC/).waitFor();
+    await page.getByText(/No connection\. What you see is from \d\d:\d\d\./).waitFor();
     assert.equal(await page.getByRole('main').locator('h1, table, form, figure').count(), shown, `${at}: what is shown stays`);
     await page.context().setOffline(false);
     await becomes(() => page.getByText(/No connection/).count(), 0);

@@ -63,8 +63,8 @@ export const sizes = { desk: { width: 1440, height: 900 }, laptop: { width: 1024
  * A page of its own context. `language` en|ru, `theme` light|dark, `size` one of `sizes`, `signedIn` as the demo's person.
  * `page.complaints` are policy reports, exceptions and requests elsewhere; close() fails when there are any.
  */
-export async function open(b, weir, { language = 'en', theme = 'light', size = 'desk', signedIn = false, path } = {}) {
-  const context = await b.newContext({ viewport: sizes[size], hasTouch: size === 'phone' || size === 'small', reducedMotion: 'reduce', locale: language === 'ru' ? 'ru-RU' : 'en-US' });
+export async function open(b, weir, { language = 'en', theme = 'light', size = 'desk', zone = 'UTC', signedIn = false, path } = {}) {
+  const context = await b.newContext({ viewport: sizes[size], hasTouch: size === 'phone' || size === 'small', reducedMotion: 'reduce', timezoneId: zone, locale: language === 'ru' ? 'ru-RU' : 'en-US' });
   await context.addCookies([{ name: 'weir_lang', value: language, url: weir.url }, { name: 'weir_theme', value: theme, url: weir.url }]);
   context.setDefaultTimeout(patience);
   const page = await context.newPage();

@@ -108,7 +108,7 @@ function write(d: Decimal, group: string, point: string, minus: string): string 
   const whole = text.slice(0, text.length - d.scale).replace(/\B(?=(\d{3})+$)/g, group)
   return (negative ? minus : '') + whole + (d.scale > 0 ? point + text.slice(text.length - d.scale) : '')
 }
-const local = (d: Decimal) => write(d, NARROW, language === 'ru' ? ',' : '.', MINUS)
+const written = (d: Decimal) => write(d, NARROW, language === 'ru' ? ',' : '.', MINUS)
 
 /** At least one: two decimals. Below: four significant digits, so that nothing is rounded to zero. */
 function listed(d: Decimal): Decimal {
@@ -131,7 +131,7 @@ export function money(
   return (
     (o.about ? '≈' + NARROW : '') +
     (o.plus && d.digits > 0n ? '+' : '') +
-    local(n) +
+    written(n) +
     (o.sign === false ? '' : NARROW + RUBLE)
   )
 }
@@ -147,7 +147,7 @@ export function headline(value: string | number | null | undefined, o: { sign?: 
   const small = d.digits !== 0n && (d.digits < 0n ? compare(d, kopeck) > 0 : compare(d, kopeck) < 0)
   return (
     (small ? (d.digits < 0n ? '>' : '<') + NARROW : '') +
-    local(d.digits === 0n ? ZERO : small ? kopeck : round(d, 2)) +
+    written(d.digits === 0n ? ZERO : small ? kopeck : round(d, 2)) +
     (o.sign === false ? '' : NARROW + RUBLE)
   )
 }
@@ -185,28 +185,30 @@ export function price(
   const d = perUnit(perToken, unit)
   if (!d) return NONE
   if (d.digits === 0n) return language === 'ru' ? 'бесплатно' : 'free'
-  const n = local(listed(d))
+  const n = written(listed(d))
   return o.bare ? n : n + NARROW + priceUnit(unit)
 }
 
 /** A number as people write it: to `places` decimals, without zeros that say nothing. */
-export const short = (d: Decimal, places: number): string => local(trim(round(d, places)))
+export const short = (d: Decimal, places: number): string => written(trim(round(d, places)))
 
 /** A whole number with groups. */
 export function integer(n: number | bigint | null | undefined): string {
   if (n === null || n === undefined || (typeof n === 'number' && !Number.isFinite(n))) return NONE
-  return local({ digits: typeof n === 'bigint' ? n : BigInt(Math.round(n)), scale: 0 })
+  return written({ digits: typeof n === 'bigint' ? n : BigInt(Math.round(n)), scale: 0 })
 }
 /** A number that was measured, to `places` decimals. */
 export function number(n: number | null | undefined, places = 0): string {
   if (n === null || n === undefined || !Number.isFinite(n)) return NONE
-  return local(decimal(n.toFixed(places))!.digits === 0n ? ZERO : round(decimal(n.toFixed(places))!, places))
+  return written(
+    decimal(n.toFixed(places))!.digits === 0n ? ZERO : round(decimal(n.toFixed(places))!, places),
+  )
 }
 function significant(n: number, digits: number): string {
   const places = Math.max(0, digits - Math.max(1, Math.floor(Math.log10(Math.abs(n) || 1)) + 1))
   return number(n, places)
 }
-const compact = (n: number, places: number) => local(trim(round(decimal(n.toFixed(6))!, places)))
+const compact = (n: number, places: number) => written(trim(round(decimal(n.toFixed(6))!, places)))
 
 /** Tokens and other counts: exact below 100 000. */
 export function tokens(n: number | null | undefined): string {
@@ -258,7 +260,7 @@ export function seconds(ms: number | null | undefined): string {
 /** A place in a recording, in seconds: "1:02.5", "1:02,5" */
 export function clock(s: number): string {
   const tenths = Math.round(s * 10)
-  return `${Math.floor(tenths / 600)}:${local({ digits: BigInt(tenths % 600), scale: 1 }).padStart(4, '0')}`
+  return `${Math.floor(tenths / 600)}:${written({ digits: BigInt(tenths % 600), scale: 1 }).padStart(4, '0')}`
 }
 /** A share or a change in per cent. Never "100 %" unless it is exactly that, never "0 %" unless it is. */
 export function percent(p: number | null | undefined, places = 2, o: { bare?: boolean } = {}): string {
@@ -270,12 +272,13 @@ export function percent(p: number | null | undefined, places = 2, o: { bare?: bo
   if (size > 0 && n === 0) n = 1
   if (p < 0) n = -n
   return (
-    local(n % unit === 0 ? { digits: BigInt(n / unit), scale: 0 } : { digits: BigInt(n), scale: places }) +
+    written(n % unit === 0 ? { digits: BigInt(n / unit), scale: 0 } : { digits: BigInt(n), scale: places }) +
     (o.bare ? '' : NARROW + '%')
   )
 }
 
-// Dates. Everything is UTC; a page says so once.
+// Times. A moment is written by the clock of the person's own time zone. A day of a calendar, such as a day of the statement, is the same
+// day for everybody: it comes as a date, or as the midnight in UTC that stands for it, and no zone moves it.
 
 const monthsEn = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const monthsRu = [
@@ -329,44 +332,13 @@ function moment(at: Moment): Date | null {
   const d = new Date(at)
   return Number.isNaN(d.getTime()) ? null : d
 }
-/** "20 Nov 2026", "20 ноября 2026" */
-export function date(at: Moment): string {
-  const d = moment(at)
-  return d
-    ? `${d.getUTCDate()} ${(language === 'ru' ? monthsRu : monthsEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}`
-    : NONE
-}
-/** "20 Nov", "20 ноября"; `short` for axes: "20 ноя" */
-export function day(at: Moment, o: { short?: boolean } = {}): string {
-  const d = moment(at)
-  return d
-    ? `${d.getUTCDate()} ${(language === 'ru' ? (o.short ? shortRu : monthsRu) : monthsEn)[d.getUTCMonth()]}`
-    : NONE
-}
-/** "November 2026", "ноябрь 2026" */
-export function month(at: Moment): string {
-  const d = moment(at)
-  return d ? `${(language === 'ru' ? namesRu : namesEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}` : NONE
-}
-/** "14:02:11"; `minutes` leaves the seconds out */
-export function time(at: Moment, o: { minutes?: boolean } = {}): string {
-  const d = moment(at)
-  return d
-    ? `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${o.minutes ? '' : ':' + two(d.getUTCSeconds())}`
-    : NONE
-}
-/** "20 Nov 2026, 14:02:11" */
-export function dateTime(at: Moment): string {
-  return moment(at) ? `${date(at)}, ${time(at)}` : NONE
-}
-/** "20 Nov 2026, 14:02:11 UTC": where it stands alone, and in titles */
-export function dateTimeZone(at: Moment): string {
-  return moment(at) ? `${dateTime(at)} UTC` : NONE
-}
-/** "1 Dec, 00:00" as a clock in a time zone shows it, for what begins there soon */
-export function zoned(at: Moment, zone: string): string {
-  const d = moment(at)
-  if (!d) return NONE
+/**
+ * A moment as a clock shows it: the date whose fields of UTC are those of the clock, in the person's own time zone or in another one.
+ * All that writes a moment goes through here.
+ */
+function wall(at: Date, zone?: string): Date {
+  if (zone === undefined) return new Date(at.getTime() - at.getTimezoneOffset() * 60_000)
+  if (zone === 'UTC') return at
   const part = Object.fromEntries(
     new Intl.DateTimeFormat('en', {
       timeZone: zone,
@@ -376,12 +348,98 @@ export function zoned(at: Moment, zone: string): string {
       day: '2-digit',
       hour: '2-digit',
       minute: '2-digit',
+      second: '2-digit',
     })
-      .formatToParts(d)
+      .formatToParts(at)
       .map((p) => [p.type, p.value]),
   )
-  const there = `${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:00Z`
-  return `${day(there)}, ${time(there, { minutes: true })}`
+  return new Date(`${part.year}-${part.month}-${part.day}T${part.hour}:${part.minute}:${part.second}Z`)
+}
+
+/** A day of a calendar: "20 Nov 2026", "20 ноября 2026" */
+export function date(at: Moment): string {
+  const d = moment(at)
+  return d
+    ? `${d.getUTCDate()} ${(language === 'ru' ? monthsRu : monthsEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}`
+    : NONE
+}
+/** A day of a calendar: "20 Nov", "20 ноября"; `short` for axes: "20 ноя" */
+export function day(at: Moment, o: { short?: boolean } = {}): string {
+  const d = moment(at)
+  return d
+    ? `${d.getUTCDate()} ${(language === 'ru' ? (o.short ? shortRu : monthsRu) : monthsEn)[d.getUTCMonth()]}`
+    : NONE
+}
+/** A month of a calendar: "November 2026", "ноябрь 2026" */
+export function month(at: Moment): string {
+  const d = moment(at)
+  return d ? `${(language === 'ru' ? namesRu : namesEn)[d.getUTCMonth()]} ${d.getUTCFullYear()}` : NONE
+}
+function clockTime(d: Date, minutes: boolean): string {
+  return `${two(d.getUTCHours())}:${two(d.getUTCMinutes())}${minutes ? '' : ':' + two(d.getUTCSeconds())}`
+}
+
+/**
+ * How a moment is written: `full` "20 Nov 2026, 14:02:11", `row` "20 Nov, 14:02:11", `hour` "20 Nov, 14:00", `clock` "14:02:11",
+ * `minutes` "14:02", `date` "20 Nov 2026", `day` "20 Nov".
+ */
+export type Form = 'full' | 'row' | 'hour' | 'clock' | 'minutes' | 'date' | 'day'
+
+/** A moment by the clock of the person's time zone. Pages show one with <When>, which has the UTC in its title. */
+export function local(at: Moment, form: Form = 'full', zone?: string): string {
+  const m = moment(at)
+  if (!m) return NONE
+  const d = wall(m, zone)
+  switch (form) {
+    case 'full':
+      return `${date(d)}, ${clockTime(d, false)}`
+    case 'row':
+      return `${day(d, { short: true })}, ${clockTime(d, false)}`
+    case 'hour':
+      return `${day(d, { short: true })}, ${clockTime(d, true)}`
+    case 'clock':
+      return clockTime(d, false)
+    case 'minutes':
+      return clockTime(d, true)
+    case 'date':
+      return date(d)
+    case 'day':
+      return day(d)
+  }
+}
+/** "20 Nov 2026, 14:02:11 UTC": the title of a moment */
+export function inUtc(at: Moment): string {
+  return moment(at) ? `${local(at, 'full', 'UTC')} UTC` : NONE
+}
+/** "20 Nov 2026, 17:02:11 UTC+3": where a text stands alone and has no title */
+export function dateTimeZone(at: Moment): string {
+  return moment(at) ? `${local(at)} ${zoneName(at)}` : NONE
+}
+/** The person's time zone by what its clock is ahead of UTC at a moment: "UTC+3", "UTC−4", "UTC+5:30", "UTC" */
+export function zoneName(at: Moment = Date.now()): string {
+  const ahead = -(moment(at) ?? new Date()).getTimezoneOffset()
+  if (ahead === 0) return 'UTC'
+  const size = Math.abs(ahead)
+  return `UTC${ahead < 0 ? MINUS : '+'}${Math.floor(size / 60)}${size % 60 ? ':' + two(size % 60) : ''}`
+}
+/** The beginning of a bucket of a chart. Hours are moments; days and months are of the calendar that cut them. */
+export function bucket(at: Moment, of: string): string {
+  return of === 'month' ? month(at) : of === 'day' ? day(at, { short: true }) : local(at, 'hour')
+}
+/** The day on which a moment is, by the clock of the person's time zone or of another one: "2026-11-20". For fields and addresses. */
+export function dayText(at: Moment, zone?: string): string {
+  const d = moment(at)
+  return d ? wall(d, zone).toISOString().slice(0, 10) : ''
+}
+/** The last second of a day of the person's time zone, as the API takes a time. */
+export function endOfDay(day: string): string {
+  const [year, month, date] = day.split('-').map(Number)
+  return new Date(year!, month! - 1, date! + 1, 0, 0, -1).toISOString().slice(0, 19) + 'Z'
+}
+/** The beginning of a day of the person's time zone, some days before a moment, as the API takes a time. */
+export function daysBefore(days: number, now: number = Date.now()): string {
+  const d = new Date(now)
+  return new Date(d.getFullYear(), d.getMonth(), d.getDate() - days).toISOString()
 }
 /** Relative only under an hour: "now", "2 min ago", then the time of today, then the day. */
 export function when(at: Moment, now: number = Date.now()): string {
@@ -391,16 +449,17 @@ export function when(at: Moment, now: number = Date.now()): string {
   const ru = language === 'ru'
   if (ms >= 0 && ms < 60_000) return ru ? 'только что' : 'now'
   if (ms >= 0 && ms < 3_600_000) return `${Math.floor(ms / 60_000)}${NARROW}${ru ? 'мин назад' : 'min ago'}`
-  const today = new Date(now)
-  if (d.getUTCFullYear() !== today.getUTCFullYear()) return date(d)
-  return d.getUTCMonth() === today.getUTCMonth() && d.getUTCDate() === today.getUTCDate()
-    ? time(d, { minutes: true })
-    : day(d)
+  if (dayText(d) === dayText(now)) return local(d, 'minutes')
+  return dayText(d).slice(0, 4) === dayText(now).slice(0, 4) ? local(d, 'day') : local(d, 'date')
 }
-/** Two days as a period: "1–20 Nov 2026", "28 Oct – 3 Nov 2026" */
+/** Two days, or two moments, as a period: "1–20 Nov 2026", "28 Oct – 3 Nov 2026" */
 export function period(from: Moment, to: Moment): string {
-  const a = moment(from),
-    b = moment(to)
+  const read = (at: Moment) => {
+    const d = moment(at)
+    return d && typeof at === 'string' && at.length > 10 ? wall(d) : d
+  }
+  const a = read(from),
+    b = read(to)
   if (!a || !b) return NONE
   if (a.getUTCFullYear() !== b.getUTCFullYear()) return `${date(a)} – ${date(b)}`
   if (a.getUTCMonth() !== b.getUTCMonth()) return `${day(a)} – ${date(b)}`

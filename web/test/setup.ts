@@ -1,5 +1,8 @@
 import { provide } from '../src/i18n'
 
+// Moments are written by the clock of the zone: where tests run must not matter.
+process.env.TZ = 'UTC'
+
 // Every message of both languages, as pages would have loaded them.
 const files = import.meta.glob<{ default: Parameters<typeof provide>[2] }>('../src/messages/*.ts', {
   eager: true,

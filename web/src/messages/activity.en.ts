@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Activity',
-  note: 'Days of your time zone, hours are UTC',
+  note: 'Days by the account’s time zone',
   group: 'Group by',
   by_model: 'Model',
   by_key: 'Key',

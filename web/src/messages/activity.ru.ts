@@ -3,7 +3,7 @@ import type en from './activity.en'
 
 export default {
   title: 'Активность',
-  note: 'Дни вашего часового пояса, часы по UTC',
+  note: 'Дни по часовому поясу аккаунта',
   group: 'Разбивка',
   by_model: 'по моделям',
   by_key: 'по ключам',

@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Audit',
-  note: 'Who changed what. Times are UTC.',
+  note: 'Who changed what.',
   csv: 'CSV',
   jsonl: 'JSON lines',
   whole: 'Unbroken: {rows} rows, checked {at}',
@@ -18,7 +18,7 @@ const messages = {
   foundWhole: { one: 'The log is whole: {n} row', other: 'The log is whole: {n} rows' },
   keepMark: 'Keep this mark outside of this gateway:',
   markName: 'mark',
-  time: 'Time, UTC',
+  time: 'Time',
   who: 'Who',
   what: 'What',
   target: 'Target',

@@ -3,7 +3,7 @@ import type en from './adminaudit.en'
 
 export default {
   title: 'Журнал',
-  note: 'Кто и что изменил. Время — UTC.',
+  note: 'Кто и что изменил.',
   csv: 'CSV',
   jsonl: 'Строки JSON',
   whole: 'Цепочка цела: строк — {rows}, проверено {at}',
@@ -29,7 +29,7 @@ export default {
   },
   keepMark: 'Сохраните эту метку вне шлюза:',
   markName: 'метку',
-  time: 'Время, UTC',
+  time: 'Время',
   who: 'Кто',
   what: 'Что',
   target: 'Над чем',

@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Everyone’s calls',
-  note: 'Nothing here changes anything. Texts of calls are not shown. Times are UTC.',
+  note: 'Nothing here changes anything. Texts of calls are not shown.',
   find: 'Open a call by its id',
   findHint: 'gen-…, req_… or vj_… of a call',
   findWrong: 'This is not the id of a call: ids begin with gen-, req_ or vj_.',
@@ -55,7 +55,7 @@ const messages = {
     'The id may be mistyped, or the request was refused before a model was chosen: then only the log of the node has it.',
   toCalls: 'All calls',
   errorsTitle: 'Errors by cause',
-  errorsNote: 'One line for each cause, not for each call. Times are UTC.',
+  errorsNote: 'One line for each cause, not for each call.',
   period: 'Period',
   h_1: 'This hour',
   h_24: '24 hours',

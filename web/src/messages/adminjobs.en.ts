@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Jobs',
-  note: 'Work that outlives a call, of all accounts. Times are UTC.',
+  note: 'Work that outlives a call, of all accounts.',
   kind: 'Kind',
   videos: 'Videos',
   batches: 'Batches',

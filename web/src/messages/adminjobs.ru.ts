@@ -3,7 +3,7 @@ import type en from './adminjobs.en'
 
 export default {
   title: 'Задания',
-  note: 'Работа, которая длится дольше вызова, у всех аккаунтов. Время — UTC.',
+  note: 'Работа, которая длится дольше вызова, у всех аккаунтов.',
   kind: 'Вид',
   videos: 'Видео',
   batches: 'Пакеты',

@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   payments: 'Payments',
-  paymentsNote: 'Cards, SBP and wallets through payment providers. Times are UTC.',
+  paymentsNote: 'Cards, SBP and wallets through payment providers.',
   payment: 'Payment',
   searchPayment: 'Find a payment',
   searchPaymentHint: 'Id of a payment or refund',

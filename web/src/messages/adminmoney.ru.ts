@@ -3,7 +3,7 @@ import type en from './adminmoney.en'
 
 const messages: Translation<typeof en> = {
   payments: 'Платежи',
-  paymentsNote: 'Карты, СБП и кошельки через платёжные сервисы. Время — UTC.',
+  paymentsNote: 'Карты, СБП и кошельки через платёжные сервисы.',
   payment: 'Платёж',
   searchPayment: 'Найти платёж',
   searchPaymentHint: 'Номер платежа или возврата',

@@ -2,8 +2,8 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Now',
-  asOf: 'As of {time} UTC',
-  old: 'No answer since {time} UTC',
+  asOf: 'As of {time}',
+  old: 'No answer since {time}',
   over: 'Figures of',
   over_1m: 'Last minute',
   over_5m: '5 minutes',

@@ -3,8 +3,8 @@ import type messages from './adminnow.en'
 
 export default {
   title: 'Сейчас',
-  asOf: 'На {time} UTC',
-  old: 'Нет ответа с {time} UTC',
+  asOf: 'На {time}',
+  old: 'Нет ответа с {time}',
   over: 'Показатели за',
   over_1m: 'Минута',
   over_5m: '5 минут',

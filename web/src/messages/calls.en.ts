@@ -3,7 +3,6 @@ import type { Messages } from '../i18n'
 const messages = {
   title: 'Calls',
   one: 'Call',
-  utc: 'Times are UTC',
   onlyKey: 'show only this key',
   live: 'Live',
   again: 'Try again',
@@ -153,7 +152,7 @@ const messages = {
   empty: 'No calls in this period',
   firstCode: 'Code that makes a call',
   emptyText: 'A call shows here a moment after it ends.',
-  searchedTo: 'Searched back to {at} UTC',
+  searchedTo: 'Searched back to {at}',
   searchOn: 'Search further back',
   download: 'Download CSV',
   full: 'Open the page',

@@ -4,7 +4,6 @@ import type en from './calls.en'
 export default {
   title: 'Вызовы',
   one: 'Вызов',
-  utc: 'Время UTC',
   onlyKey: 'показать только этот ключ',
   live: 'Следить',
   again: 'Повторить',
@@ -159,7 +158,7 @@ export default {
   empty: 'За этот период вызовов нет',
   firstCode: 'Код, который делает вызов',
   emptyText: 'Вызов появится здесь через мгновение после окончания.',
-  searchedTo: 'Просмотрено до {at} UTC',
+  searchedTo: 'Просмотрено до {at}',
   searchOn: 'Искать дальше',
   download: 'Скачать CSV',
   full: 'Открыть страницу',

@@ -99,7 +99,7 @@ const messages = {
   empty: 'No models here yet',
   emptyText: 'Set a provider key, and its models appear.',
   emptyAction: 'How to set a key',
-  kept: 'The gateway does not answer. Prices of {time} UTC.',
+  kept: 'The gateway does not answer. Prices of {time}.',
   compare: 'Compare',
   tryThem: 'Try together',
   addMore: { one: 'add {n} more', other: 'add up to {n} more' },

@@ -2,7 +2,6 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Jobs',
-  note: 'Times are UTC',
   kind: 'Kind',
   videos: 'Videos',
   batches: 'Batches',

@@ -3,7 +3,6 @@ import type en from './jobs.en'
 
 export default {
   title: 'Задания',
-  note: 'Время по UTC',
   kind: 'Тип',
   videos: 'Видео',
   batches: 'Пакеты',

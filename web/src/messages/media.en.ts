@@ -62,7 +62,7 @@ const messages = {
   cancelJob: 'Cancel',
   show: 'Show the video',
   took: 'took {time}',
-  keptUntil: 'kept until {when} UTC',
+  keptUntil: 'kept until {when}',
   onHold: 'on hold',
   way: 'Direction',
   heard: 'Speech to text',

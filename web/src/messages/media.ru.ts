@@ -68,7 +68,7 @@ export default {
   cancelJob: 'Отменить',
   show: 'Показать видео',
   took: 'заняло {time}',
-  keptUntil: 'хранится до {when} UTC',
+  keptUntil: 'хранится до {when}',
   onHold: 'в резерве',
   way: 'Направление',
   heard: 'В текст',

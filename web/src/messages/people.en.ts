@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'People',
-  note: 'Who they are, what they have, why they complain. Times are UTC.',
+  note: 'Who they are, what they have, why they complain.',
   search: 'Find a person',
   searchHint: 'Name, mail, end of a key, or a whole key',
   searchHelp: 'A whole key is compared by its hash; it is not written to any log.',

@@ -3,7 +3,7 @@ import type { Messages } from '../i18n'
 const messages = {
   title: 'Presets',
   importOpen: 'Import',
-  note: 'A model with its parameters, instructions and routing, under one name. All keys of the account can use it. Times are UTC.',
+  note: 'A model with its parameters, instructions and routing, under one name. All keys of the account can use it.',
   newName: 'Name of a new preset',
   newHint: 'For instance what it is for: email-writer',
   taken: 'There is a preset of this name already.',

@@ -41,13 +41,14 @@ const messages = {
   theme_system: 'System',
   theme_light: 'Light',
   theme_dark: 'Dark',
-  times: 'Times are UTC, so that they agree with the log.',
+  times:
+    'Times are in the time zone of this browser ({zone}). Point at a time to see it in UTC, as the log has it.',
   timezone: 'Time zone',
   timezoneChange: 'Change the time zone',
   timezoneText:
     'Days in activity, limits of keys, the statement and acts begin at midnight there. It holds from the next midnight; days before it stay as they were.',
   timezoneNow: 'Days are counted in {zone}.',
-  timezoneNext: 'Days are counted in {zone}, and in {next} from {at} UTC.',
+  timezoneNext: 'Days are counted in {zone}, and in {next} from {at}.',
   passwordTitle: 'Password',
   passwordNone: 'You have no password. You can set one as another way to sign in.',
   passwordText: 'A new password ends your sessions in all other browsers.',

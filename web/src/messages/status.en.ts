@@ -22,7 +22,7 @@ const messages = {
   served: 'Served',
   first: 'First token',
   models: 'Models',
-  asOf: 'As of {time} UTC',
+  asOf: 'As of {time}',
   empty: 'No providers yet',
   emptyText: 'Providers appear here when one is connected.',
   off: 'This page is switched off here',

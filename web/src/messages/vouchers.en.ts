@@ -2,7 +2,7 @@ import type { Messages } from '../i18n'
 
 const messages = {
   title: 'Vouchers',
-  note: 'Codes that put money into wallets. Times are UTC.',
+  note: 'Codes that put money into wallets.',
   people: 'People',
   make: 'Make vouchers',
   makeText: 'The codes are shown once: they are stored as hashes.',
@@ -10,7 +10,7 @@ const messages = {
   codes: 'How many codes',
   uses: 'Accounts that may redeem each',
   reason: 'What they are for',
-  expires: 'Valid until, UTC',
+  expires: 'Valid until',
   effect: 'At most {sum} can be credited.',
   makeDo: 'Make them',
   made: 'These codes are shown once',

@@ -3,7 +3,7 @@ import type en from './vouchers.en'
 
 const messages: Translation<typeof en> = {
   title: 'Ваучеры',
-  note: 'Коды, которые пополняют кошельки. Время — UTC.',
+  note: 'Коды, которые пополняют кошельки.',
   people: 'Люди',
   make: 'Выпустить ваучеры',
   makeText: 'Коды показываются один раз: они хранятся в виде хешей.',
@@ -11,7 +11,7 @@ const messages: Translation<typeof en> = {
   codes: 'Сколько кодов',
   uses: 'Сколько аккаунтов может погасить каждый',
   reason: 'Для чего они',
-  expires: 'Действуют до, UTC',
+  expires: 'Действуют до',
   effect: 'Будет зачислено не больше {sum}.',
   makeDo: 'Выпустить',
   made: 'Эти коды показываются один раз',

@@ -3,11 +3,11 @@ import { useEffect } from 'react'
 import { useAction } from '../api/action'
 import { remove } from '../api/client'
 import { meQuery, queries, type Me } from '../api/query'
-import { time } from '../format'
 import { useT } from '../i18n'
 import { Button } from '../ui/button'
 import { Icon } from '../ui/icons'
 import { toastError } from '../ui/toast'
+import { When } from '../ui/values'
 
 export default function Seeing({ me }: { me: Me & { user: object; seeing: object } }) {
   const t = useT('common')
@@ -36,7 +36,7 @@ export default function Seeing({ me }: { me: Me & { user: object; seeing: object
         <strong translate="no" className="font-medium break-words">
           {t('seeingWho', { name: me.user.name })}
         </strong>{' '}
-        {t('seeingText', { time: time(Date.parse(until), { minutes: true }) })}
+        {t.rich('seeingText', { time: <When at={until} form="minutes" /> })}
       </p>
       <Button small busy={end.busy} onClick={() => end.run()}>
         {t('seeingEnd')}

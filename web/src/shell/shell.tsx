@@ -4,7 +4,6 @@ import { lazy, Suspense, useCallback, useEffect, useRef, useState } from 'react'
 import { believe, setGate } from '../api/client'
 import { useLive } from '../api/live'
 import { availableQuery, meQuery, queries, useMe } from '../api/query'
-import { time } from '../format'
 import { loadMessages, useLanguage, useT } from '../i18n'
 import { hasPage } from '../routes/paths'
 import { chooseLanguage } from '../settings'
@@ -13,7 +12,7 @@ import { Icon, Logo } from '../ui/icons'
 import { Link } from '../ui/link'
 import { shortcutsAllowed } from '../ui/shortcuts'
 import { Toasts } from '../ui/toast'
-import { Money } from '../ui/values'
+import { Money, When } from '../ui/values'
 import { DemoMark } from './demo-mark'
 import { bar } from './first'
 import { initials, isAt, phone, phoneConsole, side, top, visitorPhone } from './nav'
@@ -375,7 +374,7 @@ function Offline() {
       role="status"
       className="sticky top-0 z-40 bg-warn-soft px-5 py-1.5 text-center text-small text-warn"
     >
-      {t('offline', { time: time(since, { minutes: true }) })}
+      {t.rich('offline', { time: <When at={since} form="minutes" /> })}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 /** The drawing itself, over uPlot; a chunk of its own. */
 import uPlot from 'uplot'
-import type { ChartProps } from './chart-props'
+import { ofCalendar, timeOf, type ChartProps } from './chart-props'
 
 export interface Drawn {
   point(i: number): void
@@ -99,7 +99,11 @@ export function draw(
         },
         y: { range: (_u, _min, max) => [0, !max || max <= 0 ? 1 : max * 1.06] },
       },
-      tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), 'Etc/UTC'),
+      // What the axis names are hours of the person's clock, or the midnights that stand for days.
+      tzDate: (ts) => {
+        const at = new Date(ts * 1000)
+        return p.head === undefined && !ofCalendar(p) ? at : uPlot.tzDate(at, 'Etc/UTC')
+      },
       axes: [
         {
           stroke: ink,
@@ -113,7 +117,7 @@ export function draw(
           ...(p.head === undefined ? {} : { incrs: [1, 2, 5, 10, 20, 50] }),
           // Between the bars of two days there is no day to name.
           ...(gap >= 86_400 ? { incrs: [1, 2, 3, 5, 7, 10, 15, 30, 90, 180].map((k) => k * gap) } : {}),
-          values: (_u, splits) => splits.map((s) => p.time(s * 1000)),
+          values: (_u, splits) => splits.map((s) => timeOf(p, s * 1000)),
         },
         {
           show: !p.plain,

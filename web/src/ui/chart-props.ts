@@ -1,5 +1,6 @@
 /** What a chart shows: the picture, its table and its file are made of it. */
 import type { ReactNode } from 'react'
+import { bucket, local, type Form } from '../format'
 
 export interface Series {
   readonly key: string
@@ -25,10 +26,13 @@ export interface ChartProps {
   series: readonly Series[]
   /** Writes a value, for the axis, the cursor and the table */
   format: (v: number) => string
+  /** What the times are: `day` and `month` are of a calendar and the same in each time zone, as midnights in UTC; all else are moments */
+  bucket?: string
+  /** How a moment is written */
+  form?: Form
   /** Buckets of values and not of time: what they are called. `times` are their numbers, times 1000, and `time` writes one. */
   head?: string
-  /** Writes a time */
-  time: (ms: number) => string
+  time?: (ms: number) => string
   height?: number
   /** The last bucket is not over */
   unfinished?: boolean
@@ -41,3 +45,9 @@ export interface ChartProps {
   /** t shows the table without the focus in the chart: for the page's main chart */
   main?: boolean
 }
+/** Whether the times are those of a calendar, which no time zone moves */
+export const ofCalendar = (p: Pick<ChartProps, 'bucket'>): boolean =>
+  p.bucket === 'day' || p.bucket === 'month'
+/** Writes a time of a chart, for its axis, its cursor and its table. */
+export const timeOf = (p: Pick<ChartProps, 'bucket' | 'form' | 'time'>, ms: number): string =>
+  p.time ? p.time(ms) : p.form ? local(ms, p.form) : bucket(ms, p.bucket ?? 'hour')

@@ -4,11 +4,12 @@
  */
 import { useEffect, useId, useMemo, useRef, useState, type KeyboardEvent } from 'react'
 import { useT } from '../i18n'
+import { When } from '../ui/values'
 import { Button } from './button'
 import { Skeleton } from './feedback'
 import { useShortcuts } from './shortcuts'
 import type { Drawn } from './chart-draw'
-import type { ChartProps, Series } from './chart-props'
+import { ofCalendar, timeOf, type ChartProps, type Series } from './chart-props'
 
 /** As many series as a chart has colours for; beyond them colours would be shared. */
 export const COLORS = 8
@@ -129,7 +130,7 @@ export function Chart(p: ChartProps) {
   const words =
     at === null
       ? ''
-      : `${p.time(p.times[at]!)}: ${p.series.map((s) => `${s.label} ${write(s, at)}`).join(', ')}`
+      : `${timeOf(p, p.times[at]!)}: ${p.series.map((s) => `${s.label} ${write(s, at)}`).join(', ')}`
   useEffect(() => {
     const timer = setTimeout(() => setSaid(words), 400)
     return () => clearTimeout(timer)
@@ -200,7 +201,7 @@ export function Chart(p: ChartProps) {
                 `${at > p.times.length / 2 ? 'left-12' : 'right-1'}`
               }
             >
-              <p className="font-medium">{p.time(p.times[at]!)}</p>
+              <p className="font-medium">{timeOf(p, p.times[at]!)}</p>
               {p.series.map((s, i) => (
                 <p key={s.key} className="flex items-center gap-1.5">
                   <span data-mark className={`size-2 flex-none rounded-[2px] ${swatch[palette[i]!]}`} />
@@ -268,7 +269,7 @@ function ChartTable(p: ChartProps & { write: (s: Series, i: number) => string })
               scope="col"
               className="sticky top-0 border-b border-line bg-surface px-2 py-1.5 text-left text-label font-medium text-ink3"
             >
-              {p.head ?? t('timeUtc')}
+              {p.head ?? t(ofCalendar(p) ? 'dateHead' : 'timeHead')}
             </th>
             {p.series.map((s) => (
               <th
@@ -285,7 +286,11 @@ function ChartTable(p: ChartProps & { write: (s: Series, i: number) => string })
           {order.slice(0, rows).map((i) => (
             <tr key={i} className="border-b border-line last:border-b-0">
               <th scope="row" className="h-8 px-2 text-left font-normal whitespace-nowrap text-ink2">
-                {p.time(p.times[i]!)}
+                {p.head || ofCalendar(p) ? (
+                  timeOf(p, p.times[i]!)
+                ) : (
+                  <When at={p.times[i]!} form={p.form ?? 'hour'} />
+                )}
               </th>
               {p.series.map((s) => (
                 <td key={s.key} className="num px-2">

@@ -64,16 +64,19 @@ export function FilterBar({
   )
 }
 
-/** A period: the last so many days, or from and to (both included), days of UTC. */
+/** A period: the last so many days, or from and to (both included): days of the account's time zone, or of UTC in what operators see of all accounts. */
 export type Period = { readonly days: number } | { readonly from: string; readonly to: string }
 export function PeriodPicker({
   value,
   onChange,
   days = [7, 30, 90],
+  utc,
 }: {
   value: Period
   onChange: (p: Period) => void
   days?: readonly number[]
+  /** Days are those of UTC */
+  utc?: boolean
 }) {
   const t = useT('common')
   const [open, setOpen] = useState(false)
@@ -120,7 +123,7 @@ export function PeriodPicker({
           <Field label={t('from')}>
             <Input type="date" value={from} onChange={(e) => setFrom(e.target.value)} required />
           </Field>
-          <Field label={t('to')} help={t('utcDays')}>
+          <Field label={t('to')} help={t(utc ? 'utcDays' : 'accountDays')}>
             <Input type="date" value={to} min={from} onChange={(e) => setTo(e.target.value)} required />
           </Field>
           <Button type="submit" look="main" disabled={!from || !to || wrong}>

@@ -1,6 +1,7 @@
 /** Small marks: words with a colour, levels, ticks. A colour is never the only sign. */
 import type { ReactNode } from 'react'
 import { useT } from '../i18n'
+import { local } from '../format'
 
 export type Tone = 'plain' | 'accent' | 'good' | 'warn' | 'bad' | 'hold'
 const tones: Record<Tone, string> = {
@@ -103,7 +104,7 @@ export function Ticks({
 }: {
   values: readonly (number | null)[]
   label?: string
-  times?: readonly string[]
+  times?: readonly string[] // moments
   tall?: boolean
 }) {
   const t = useT('common')
@@ -122,7 +123,7 @@ export function Ticks({
       {values.map((v, i) => (
         <span
           key={i}
-          title={`${times?.[i] ? times[i] + ' · ' : ''}${word(v)}`}
+          title={`${times?.[i] ? local(times[i], 'minutes') + ' · ' : ''}${word(v)}`}
           className={
             `block w-[2px] rounded-[1px] ${tall ? 'h-5' : 'h-[18px]'} ` +
             `${v === null ? 'bg-line' : v >= 0.99 ? 'bg-up' : v >= 0.9 ? 'bg-warn' : 'bg-bad'}`

@@ -13,7 +13,7 @@ export function PageHead({
 }: {
   title: ReactNode
   name?: string
-  crumbs?: readonly { label: string; to?: string }[]
+  crumbs?: readonly { label: ReactNode; to?: string }[]
   note?: ReactNode
   children?: ReactNode
 }) {

@@ -67,12 +67,15 @@ export function Tokens({ value, className }: { value: number | null | undefined;
     </span>
   )
 }
-/** A moment: relative under an hour and renewed each half minute; the title has it in full, in UTC. */
-export function When({ at, full, className }: { at: format.Moment; full?: boolean; className?: string }) {
+/**
+ * A moment, by the clock of the person's time zone: relative under an hour and renewed each half minute, or in the form that is asked for.
+ * The title has it in full, in UTC. Pages write moments with this alone.
+ */
+export function When({ at, form, className }: { at: format.Moment; form?: format.Form; className?: string }) {
   useLanguage()
   const t = useT('common')
   const [now, setNow] = useState(() => Date.now())
-  const fresh = !full && at !== null && at !== undefined && Math.abs(now - new Date(at).getTime()) < 3_600_000
+  const fresh = !form && at !== null && at !== undefined && Math.abs(now - new Date(at).getTime()) < 3_600_000
   useEffect(() => {
     if (!fresh) return
     const timer = setInterval(() => setNow(Date.now()), 30_000)
@@ -87,10 +90,14 @@ export function When({ at, full, className }: { at: format.Moment; full?: boolea
   return (
     <time
       dateTime={new Date(at).toISOString()}
-      title={format.dateTimeZone(at)}
+      title={format.inUtc(at)}
       className={`whitespace-nowrap ${className ?? ''}`}
     >
-      {full ? format.dateTime(at) : format.when(at, now)}
+      {form ? format.local(at, form) : format.when(at, now)}
     </time>
   )
+}
+/** Said once on a page with many times: whose clock it is. */
+export function Zone() {
+  return useT('common')('yourZone', { zone: format.zoneName() })
 }

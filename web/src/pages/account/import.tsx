@@ -5,7 +5,7 @@ import { ApiError, post, type Reply } from '../../api/client'
 import { explain, said } from '../../api/explain'
 import { renew } from '../../api/query'
 import { listAccountKeys, listPresets } from '../../api/operations'
-import { date, money } from '../../format'
+import { date, dateTimeZone, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -239,7 +239,7 @@ function KeyFacts({ k }: { k: Key }) {
       : t(k.limit_reset ? `limit_${k.limit_reset}` : 'limit', { amount: money(k.limit, { exact: true }) })
   return (
     <>
-      {[limit, k.expires_at && t('expires', { date: date(k.expires_at) }), k.disabled && t('off')]
+      {[limit, k.expires_at && t('expires', { date: dateTimeZone(k.expires_at) }), k.disabled && t('off')]
         .filter(Boolean)
         .join(' · ')}
       {k.allowed_models && (

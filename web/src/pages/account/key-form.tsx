@@ -3,7 +3,7 @@ import { useAction } from '../../api/action'
 import { useState, type ReactNode, type Ref } from 'react'
 import { type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
-import { decimal, plain } from '../../format'
+import { dayText, decimal, endOfDay, plain, zoneName } from '../../format'
 import { useT } from '../../i18n'
 import { ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select, Textarea } from '../../ui/field'
@@ -41,7 +41,7 @@ export const emptyDraft: Draft = {
   schema: 'lenient',
 }
 export function draftOf(k: Key): Draft {
-  const day = k.expires_at?.slice(0, 10) ?? ''
+  const day = dayText(k.expires_at)
   return {
     name: k.name,
     limit: k.limit ?? '',
@@ -63,7 +63,6 @@ const lines = (text: string) => {
     .filter(Boolean)
   return all.length > 0 ? all : null
 }
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
 /** The last day, or nothing when it does not end. */
 const lastDay = (d: Draft, now: number) =>
   d.expires === 'never' ? '' : d.expires === 'day' ? d.day : dayText(now + Number(d.expires) * DAY)
@@ -94,7 +93,7 @@ export function bodyOf(d: Draft, before: Draft, now = Date.now()) {
     name: d.name.trim(),
     limit: limit ? plain(limit) : null,
     limit_reset: limit && d.reset !== 'never' ? d.reset : null,
-    ...(day === lastDay(before, now) ? {} : { expires_at: day === '' ? null : `${day}T23:59:59Z` }),
+    ...(day === lastDay(before, now) ? {} : { expires_at: day === '' ? null : endOfDay(day) }),
     allowed_models: lines(d.models),
     allowed_ips: lines(d.addresses),
     schema: d.schema,
@@ -205,7 +204,7 @@ export function KeyFields({
           {own && (
             <Field
               label={t('expiry')}
-              help={t('expiryHelp')}
+              help={t('expiryHelp', { zone: zoneName() })}
               error={wrong.day && (tried || wrong.day === 'expiryPast') ? t(wrong.day) : at('expires_at')}
             >
               <Input type="date" value={d.day} onChange={(e) => set({ day: e.target.value })} />

@@ -4,7 +4,7 @@ import { useEffect, useState, type ReactNode } from 'react'
 import { patch, post, remove, send } from '../../api/client'
 import { renew as again } from '../../api/query'
 import { getAccountKey, listAccountKeys, listModels } from '../../api/operations'
-import { dateTime, decimal, money } from '../../format'
+import { decimal, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Secret } from '../../ui/copy'
@@ -15,6 +15,7 @@ import { Menu, type MenuItem } from '../../ui/menu'
 import { Confirm, Sheet, usePhone } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
+import { When } from '../../ui/values'
 import type FirstCall from './first-call'
 import { draftOf, KeyFields, useKeyForm, type Key } from './key-form'
 
@@ -214,7 +215,9 @@ export function Made({ fresh, model, onDone }: { fresh: Fresh; model: string; on
     <>
       <Secret value={fresh.secret} label={t('secret')} />
       {fresh.rotated && k.previous && (
-        <p className="pt-2 text-ink2">{t('oldWorks', { time: dateTime(k.previous.until) })}</p>
+        <p className="pt-2 text-ink2">
+          {t.rich('oldWorks', { time: <When at={k.previous.until} form="full" /> })}
+        </p>
       )}
       {!k.management && !fresh.rotated && (
         <div className="pt-4">{code && <code.FirstCall model={model} secret={fresh.secret} />}</div>

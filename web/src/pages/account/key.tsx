@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router'
 import { ApiError, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getAccountKey, getUsage, listCalls } from '../../api/operations'
-import { approximately, compare, date, dateTime, day, decimal, drawnMoney, money, ZERO } from '../../format'
+import { approximately, compare, day, decimal, drawnMoney, money, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Chart, colorsOf } from '../../ui/chart'
@@ -78,16 +78,23 @@ export default function KeyPage() {
               {
                 label: t('text'),
                 value: <code className="font-normal">{k.label}</code>,
-                ...(k.previous ? { note: t('oldWorks', { time: dateTime(k.previous.until) }) } : {}),
+                ...(k.previous
+                  ? { note: t.rich('oldWorks', { time: <When at={k.previous.until} form="full" /> }) }
+                  : {}),
               },
               { label: t('spent'), value: <Spending k={k} /> },
               { label: t('spentTotal'), value: <Money value={k.spent_total} headline /> },
               { label: t('used'), value: k.last_used_at ? <When at={k.last_used_at} /> : t('never') },
               {
                 label: t('expires'),
-                value: k.agent ? date(k.agent.ends_at) : k.expires_at ? date(k.expires_at) : t('noExpiry'),
+                value:
+                  k.agent || k.expires_at ? (
+                    <When at={k.agent?.ends_at ?? k.expires_at} form="date" />
+                  ) : (
+                    t('noExpiry')
+                  ),
               },
-              { label: t('madeAt'), value: date(k.created_at) },
+              { label: t('madeAt'), value: <When at={k.created_at} form="date" /> },
             ]}
           />
           <Rules k={k} />
@@ -182,7 +189,7 @@ function Spent({ k }: { k: Key }) {
           })}
           times={u.t.map((x) => Date.parse(x))}
           format={(n) => drawnMoney(n)}
-          time={(ms) => day(ms, { short: true })}
+          bucket="day"
           series={[
             ...u.series.map((s) => series(s.key, s.label ?? s.key, colors.get(s.key) ?? 0, s.values)),
             ...(u.other ? [series('', t('others'), 0, u.other)] : []),

@@ -6,7 +6,6 @@ import { post } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
 import { listAccountKeys } from '../../api/operations'
-import { date, dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, Notice } from '../../ui/feedback'
@@ -42,7 +41,7 @@ function Named({ k }: { k: Key }) {
       <code className="text-label text-ink3">{k.label}</code>
       {k.previous && (
         <span className="block text-label text-ink3">
-          {t('oldWorks', { time: dateTime(k.previous.until) })}
+          {t.rich('oldWorks', { time: <When at={k.previous.until} form="full" /> })}
         </span>
       )}
     </span>
@@ -168,9 +167,9 @@ export default function Keys() {
               from: 'lg',
               cell: (k) =>
                 k.agent ? (
-                  date(k.agent.ends_at)
+                  <When at={k.agent.ends_at} form="date" />
                 ) : k.expires_at ? (
-                  date(k.expires_at)
+                  <When at={k.expires_at} form="date" />
                 ) : (
                   <span className="text-ink3">{t('noExpiry')}</span>
                 ),

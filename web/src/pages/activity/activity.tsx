@@ -3,22 +3,21 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo, type ReactNode } from 'react'
 import { address, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import { getLedger, getUsage } from '../../api/operations'
+import { getLedger, getTimezone, getUsage } from '../../api/operations'
 import {
   add,
   approximately,
+  bucket as bucketOf,
   compare,
   date,
-  day,
+  dayText,
   decimal,
   drawnMoney,
   duration,
   integer,
   money,
-  month,
   percent,
   period as writePeriod,
-  time,
   tokens,
   ZERO,
 } from '../../format'
@@ -36,7 +35,7 @@ import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
-import { Money, Tokens } from '../../ui/values'
+import { Money, Tokens, Zone } from '../../ui/values'
 import { NOTHING } from '../calls/filter'
 import { Views } from '../views/views'
 import { useGroupWord } from './words'
@@ -94,6 +93,9 @@ export default function Activity() {
       if (later) set({ period: later })
     },
   })
+  // A day of the account: without its zone, as before it is known, days are those of UTC.
+  const zone = useQuery({ ...getTimezone(), enabled: u?.figures?.calls === 0 }).data?.data.timezone
+  const dayOf = (at: string) => dayText(at, zone ?? 'UTC')
   const word = useGroupWord()
   const { from, to, bucket } = query
   const named = useQuery(
@@ -121,7 +123,7 @@ export default function Activity() {
     }))
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>
+      <PageHead title={t('title')} note={u?.bucket === 'hour' ? <Zone /> : t('note')}>
         <Views page="activity" search={shape.write(view)} />
         <a
           href={address('/api/usage.csv', { query })}
@@ -208,19 +210,19 @@ export default function Activity() {
                 <Button
                   onClick={() =>
                     set(
-                      { period: { from: u.last_call_at!.slice(0, 10), to: u.last_call_at!.slice(0, 10) } },
+                      { period: { from: dayOf(u.last_call_at!), to: dayOf(u.last_call_at!) } },
                       { push: true },
                     )
                   }
                 >
-                  {t('emptyGo', { day: date(u.last_call_at) })}
+                  {t('emptyGo', { day: date(dayOf(u.last_call_at)) })}
                 </Button>
               ) : (
                 <LinkButton to="/playground">{c('playground')}</LinkButton>
               )
             }
           >
-            {u.last_call_at ? t('emptyLast', { day: date(u.last_call_at) }) : t('emptyText')}
+            {u.last_call_at ? t('emptyLast', { day: date(dayOf(u.last_call_at)) }) : t('emptyText')}
           </Empty>
         </Panel>
       ) : (
@@ -326,12 +328,7 @@ function Content({
     // eslint-disable-next-line react-hooks/exhaustive-deps
   }, [u, colors, lines, t])
   const bucket = t.or(u.bucket, u.bucket)
-  const at = (ms: number) =>
-    u.bucket === 'hour'
-      ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}`
-      : u.bucket === 'month'
-        ? month(ms)
-        : day(ms, { short: true })
+  const at = (ms: number) => bucketOf(ms, u.bucket)
   let best = -1
   u.sums.forEach((v, i) => {
     if (best < 0 ? v !== null : larger(v, u.sums[best] ?? null)) best = i
@@ -561,7 +558,7 @@ function Content({
           series={series}
           unfinished={span(view.period, Date.now()).to > Date.now()}
           format={(n) => (metric === 'cost' ? drawnMoney(n) : write(metric, n))}
-          time={at}
+          bucket={u.bucket}
           onZoom={(from, to) => onZoom(zoomed(from, to, u.bucket))}
         />
       </Panel>

@@ -1,4 +1,5 @@
 /** What the page asks for, as it is in the address and as the API takes it. */
+import { dayText as textOf } from '../../format'
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
 import { NOTHING } from '../calls/filter'
@@ -56,7 +57,8 @@ export const BARS = 8
 export const ROWS = 50
 const DAY = 86_400_000
 const moment = (s: string | undefined) => (s && !Number.isNaN(Date.parse(s)) ? s : '')
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+/** The day that a midnight in UTC stands for */
+const dayText = (ms: number) => textOf(ms, 'UTC')
 const isDay = (s: string) => /^\d{4}-\d\d-\d\d$/.test(s)
 
 export const shape: SearchShape<View> = {

@@ -5,7 +5,7 @@ import { useAction } from '../../api/action'
 import { address, get, post, type Reply } from '../../api/client'
 import { listAudit } from '../../api/operations'
 import { renew } from '../../api/query'
-import { dateTime, integer } from '../../format'
+import { daysBefore, integer } from '../../format'
 import { useLanguage, useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -18,7 +18,7 @@ import { Dot } from '../../ui/marks'
 import { Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { When } from '../../ui/values'
+import { When, Zone } from '../../ui/values'
 import { acts, families } from './audit-acts'
 import { inRussian } from './audit-said'
 
@@ -48,13 +48,13 @@ const shape: SearchShape<Chosen> = {
 }
 const nothing: Chosen = { who: '', target: '', action: '', days: '' }
 
-/** What the API is asked for: days of UTC, of which the running one is the last. */
+/** What the API is asked for: days of the person's time zone, as the times in the table, of which the running one is the last. */
 function asked(c: Chosen): Record<string, string> {
   const q: Record<string, string> = {}
   if (c.who) q.who = c.who
   if (c.target) q.target = c.target
   if (c.action) q.action = c.action
-  if (c.days) q.from = new Date(Date.now() - (Number(c.days) - 1) * 86_400_000).toISOString().slice(0, 10)
+  if (c.days) q.from = daysBefore(Number(c.days) - 1)
   return q
 }
 
@@ -74,7 +74,14 @@ export default function Audit() {
   const active = [chosen.who, chosen.target, chosen.action, chosen.days].filter((v) => v !== '').length
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>
+      <PageHead
+        title={t('title')}
+        note={
+          <>
+            {t('note')} <Zone />.
+          </>
+        }
+      >
         <Verify />
         {(['csv', 'jsonl'] as const).map((format) => (
           <a
@@ -117,7 +124,7 @@ export default function Audit() {
             {
               key: 'at',
               head: t('time'),
-              cell: (r) => <When at={r.at} full className="whitespace-nowrap" />,
+              cell: (r) => <When at={r.at} form="full" className="whitespace-nowrap" />,
             },
             { key: 'who', head: t('who'), cell: (r) => <Who r={r} choose={choose} /> },
             { key: 'act', head: t('what'), cell: (r) => <What r={r} /> },
@@ -130,7 +137,7 @@ export default function Audit() {
                 <span className="min-w-0 flex-1 font-medium">
                   <What r={r} />
                 </span>
-                <When at={r.at} full className="text-small text-ink3" />
+                <When at={r.at} form="full" className="text-small text-ink3" />
               </div>
               <span className="flex flex-wrap gap-x-2 text-small">
                 <Who r={r} choose={choose} /> <Target r={r} choose={choose} />
@@ -228,7 +235,8 @@ function Whole({ chain }: { chain: Chain }) {
         t('unchecked')
       ) : (
         <>
-          <Dot tone="good" /> {t('whole', { rows: integer(chain.rows), at: dateTime(chain.at) })}
+          <Dot tone="good" />{' '}
+          {t.rich('whole', { rows: integer(chain.rows), at: <When at={chain.at} form="full" /> })}
         </>
       )}
     </p>

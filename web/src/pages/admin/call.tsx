@@ -1,17 +1,17 @@
 /** /admin/calls/$id: one call of anybody, with what the provider asked for and said. */
+import type { ReactNode } from 'react'
 import { useQuery } from '@tanstack/react-query'
 import { useParams, useRouterState } from '@tanstack/react-router'
 import { ApiError, type Reply } from '../../api/client'
 import { getAdminCall } from '../../api/operations'
 import { useMe } from '../../api/query'
-import { dateTimeZone } from '../../format'
 import { useT } from '../../i18n'
 import { Copy } from '../../ui/copy'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Link, LinkButton } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { isRecording, resultOf } from '../calls/data'
 import { CallView, Facts } from '../calls/view'
 
@@ -32,7 +32,7 @@ export default function AdminCall() {
     staleTime: Infinity,
   })
   const call = q.isPlaceholderData ? undefined : q.data?.data
-  const crumbs = (label: string) => [{ label: t('title'), to: '/admin/calls' }, { label }]
+  const crumbs = (label: ReactNode) => [{ label: t('title'), to: '/admin/calls' }, { label }]
   if (!call) {
     const missing = q.error instanceof ApiError && q.error.status === 404
     return (
@@ -57,7 +57,7 @@ export default function AdminCall() {
       <PageHead
         title={<span translate="no">{model}</span>}
         name={model}
-        crumbs={crumbs(dateTimeZone(call.created_at))}
+        crumbs={crumbs(<When at={call.created_at} form="full" />)}
         note={
           <span className="flex flex-wrap items-center gap-2">
             <Tag tone={result.tone}>{call.canceled ? t('stopped') : result.text}</Tag>

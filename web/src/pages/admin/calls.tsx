@@ -3,18 +3,18 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { address, get, type Reply } from '../../api/client'
 import { getAdminCallTimes, listAdminCalls } from '../../api/operations'
-import { dateTime, day, integer, money, percent, seconds, time } from '../../format'
+import { integer, money, percent, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Empty, ErrorBox } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Chip } from '../../ui/chip'
-import { FilterBar, PeriodPicker } from '../../ui/filters'
+import { FilterBar, PeriodPicker, type Period } from '../../ui/filters'
 import { Link, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { Money, Tokens } from '../../ui/values'
+import { Money, Tokens, When, Zone } from '../../ui/values'
 import { ModelPicker } from '../catalog/choose'
 import { catalogQuery } from '../catalog/data'
 import { resultOf } from '../calls/data'
@@ -80,7 +80,14 @@ export default function Calls() {
   }
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>
+      <PageHead
+        title={t('title')}
+        note={
+          <>
+            {t('note')} <Zone />.
+          </>
+        }
+      >
         <FindCall />
         <a
           href={address('/api/admin/calls.csv', { query })}
@@ -94,7 +101,12 @@ export default function Calls() {
         active={on.length}
         onClear={clear}
         end={
-          <PeriodPicker days={[1, 7, 30, 90]} value={filter.period} onChange={(period) => set({ period })} />
+          <PeriodPicker
+            utc
+            days={[1, 7, 30, 90]}
+            value={filter.period}
+            onChange={(period) => set({ period })}
+          />
         }
       >
         <Filters filter={filter} set={set} />
@@ -108,15 +120,7 @@ export default function Calls() {
           ))}
         </div>
       )}
-      <Times
-        query={query}
-        onZoom={(from, to) =>
-          set(
-            { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
-            { push: true },
-          )
-        }
-      />
+      <Times query={query} onZoom={(period) => set({ period }, { push: true })} />
       <Panel flush>
         <Table<Row>
           main
@@ -148,7 +152,7 @@ export default function Calls() {
           <div className="flex flex-wrap items-center justify-center gap-3 border-t border-line p-3">
             {last && last.data.length < 50 && last.searched_to && (
               <span className="text-small text-ink3">
-                {c('searchedTo', { at: dateTime(last.searched_to) })}
+                {c.rich('searchedTo', { at: <When at={last.searched_to} form="full" /> })}
               </span>
             )}
             <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>
@@ -167,7 +171,7 @@ function Times({
   onZoom,
 }: {
   query: { readonly [name: string]: string }
-  onZoom: (from: number, to: number) => void
+  onZoom: (p: Period) => void
 }) {
   const t = useT('admincalls')
   const q = useQuery(getAdminCallTimes({ query }))
@@ -344,9 +348,7 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
           to={`/admin/calls/${r.id}`}
           className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"
         >
-          <time
-            dateTime={r.created_at}
-          >{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time>
+          <When at={r.created_at} form="row" />
         </Link>
       ),
     },
@@ -482,7 +484,7 @@ function Phone({ r }: { r: Row }) {
       </span>
       <span className="flex items-center gap-2 pt-0.5 text-small text-ink3">
         <span className="min-w-0 flex-1 truncate">
-          {time(r.created_at)} · <span translate="no">{r.account.name ?? r.account.id}</span>
+          <When at={r.created_at} form="row" /> · <span translate="no">{r.account.name ?? r.account.id}</span>
         </span>
         <Result r={r} />
       </span>

@@ -1,7 +1,8 @@
 /** How an endpoint stands, in words, and who took it out of service. */
-import { duration, time } from '../../format'
+import { duration } from '../../format'
 import { useT } from '../../i18n'
 import { State, type Tone } from '../../ui/marks'
+import { When } from '../../ui/values'
 import type { Endpoint } from './provider-data'
 
 const tones: Record<string, Tone> = {
@@ -19,7 +20,7 @@ export function Stand({ e }: { e: Endpoint }) {
     state === 'draining'
       ? t('running', { n: running })
       : state === 'off' && e.absence?.until
-        ? t('offUntil', { time: time(e.absence.until, { minutes: true }) })
+        ? t.rich('offUntil', { time: <When at={e.absence.until} form="minutes" /> })
         : state === 'ejected' && until && Date.parse(until) > Date.now()
           ? t('retry', { time: duration(Date.parse(until) - Date.now()) })
           : t.or(`state_${state}`, state)

@@ -4,7 +4,7 @@ import { useParams } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { ApiError, type Reply } from '../../api/client'
 import { getAdminEndpoint, getEndpointActivity } from '../../api/operations'
-import { integer, number, percent, seconds, time } from '../../format'
+import { integer, number, percent, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Chart } from '../../ui/chart'
@@ -82,7 +82,9 @@ function Shown({ e, crumbs }: { e: Endpoint; crumbs: readonly { label: string; t
         note={
           <span className="flex flex-wrap items-baseline gap-x-2">
             <Stand e={e} />
-            {e.health.since && <span>{t('since', { time: time(e.health.since, { minutes: true }) })}</span>}
+            {e.health.since && (
+              <span>{t.rich('since', { time: <When at={e.health.since} form="minutes" /> })}</span>
+            )}
           </span>
         }
       >
@@ -291,7 +293,10 @@ function Moves({ a }: { a: Activity }) {
     <Panel title={t('moves')} note={`${t('movesNote')} ${t('movePassedHelp')}`} flush>
       {Date.parse(a.moves_since) > Date.parse(a.from) && (
         <div className="px-4 pb-3">
-          <Notice tone="plain" title={t('movesSince', { time: time(a.moves_since, { minutes: true }) })} />
+          <Notice
+            tone="plain"
+            title={t.rich('movesSince', { time: <When at={a.moves_since} form="minutes" /> })}
+          />
         </div>
       )}
       <Table<Move>

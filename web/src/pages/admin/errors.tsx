@@ -11,7 +11,7 @@ import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { When } from '../../ui/values'
+import { When, Zone } from '../../ui/values'
 import { CauseOf, type Cause } from './cause'
 import { endpointPage } from './provider-data'
 
@@ -31,7 +31,14 @@ export default function Errors() {
   const f = q.data?.data
   return (
     <Page>
-      <PageHead title={t('errorsTitle')} note={t('errorsNote')}>
+      <PageHead
+        title={t('errorsTitle')}
+        note={
+          <>
+            {t('errorsNote')} <Zone />.
+          </>
+        }
+      >
         <Field label={t('period')} hideLabel>
           <Select
             value={chosen.hours}

@@ -6,7 +6,7 @@ import { useAction } from '../../api/action'
 import { post, remove } from '../../api/client'
 import { getAnyInvoice, listAllInvoices } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
-import { compare, date as dayOf, decimal, money, plain, subtract, ZERO } from '../../format'
+import { compare, date as dayOf, dayText, decimal, money, plain, subtract, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
@@ -69,7 +69,7 @@ export default function InvoicePage() {
             { label: t('received'), value: <Money value={i.received} headline /> },
             { label: t('missing'), value: <Money value={i.missing} headline /> },
             { label: t('credited'), value: <Money value={i.credited} headline /> },
-            { label: t('until'), value: <When at={i.expires_at} full /> },
+            { label: t('until'), value: <When at={i.expires_at} form="full" /> },
           ]}
         />
         <Panel title={t('buyer')}>
@@ -146,7 +146,7 @@ function PaidBack({ i, onClose }: { i: Invoice; onClose: () => void }) {
   const credited = decimal(i.credited) ?? ZERO
   const [typed, setTyped] = useState('')
   const [reference, setReference] = useState('')
-  const [date, setDate] = useState(new Date().toISOString().slice(0, 10))
+  const [date, setDate] = useState(dayText(Date.now(), 'UTC'))
   const [reason, setReason] = useState('')
   const [below, setBelow] = useState(false)
   const amount = decimal(typed.replace(',', '.').replace(/\s/g, ''))
@@ -263,7 +263,7 @@ function Paid({ i, onClose }: { i: Invoice; onClose: () => void }) {
   const missing = decimal(i.missing) ?? ZERO
   const [typed, setTyped] = useState(missing.digits > 0n ? i.missing : '')
   const [reference, setReference] = useState('')
-  const [date, setDate] = useState(new Date().toISOString().slice(0, 10))
+  const [date, setDate] = useState(dayText(Date.now(), 'UTC'))
   const [note, setNote] = useState('')
   const amount = decimal(typed.replace(',', '.').replace(/\s/g, ''))
   const good = amount !== null && amount.digits > 0n

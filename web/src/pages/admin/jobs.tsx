@@ -17,7 +17,7 @@ import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
-import { Money, When } from '../../ui/values'
+import { Money, When, Zone } from '../../ui/values'
 
 type Row = Reply<'/api/admin/jobs'>['data'][number]
 type Count = Reply<'/api/admin/jobs'>['counts'][number]
@@ -57,7 +57,14 @@ export default function Jobs() {
   const [ending, end] = useState<Row | null>(null)
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')} />
+      <PageHead
+        title={t('title')}
+        note={
+          <>
+            {t('note')} <Zone />.
+          </>
+        }
+      />
       <div className="flex flex-wrap items-center gap-3 pb-4">
         <div className="max-w-full overflow-x-auto p-0.5">
           <Segmented

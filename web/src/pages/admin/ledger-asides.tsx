@@ -60,7 +60,7 @@ function Row({ a, decides, dismiss }: { a: Aside; decides: boolean; dismiss: (a:
       <div className="min-w-0 flex-1 basis-64">
         <p className="font-medium">{t('asideOf', { amount })}</p>
         <p className="flex flex-wrap gap-x-3 text-small text-ink2">
-          <When at={a.at} full />
+          <When at={a.at} form="full" />
           <span translate="no" className="break-all">
             {a.wallet === null ? t('asideNobody') : t('asideWallet', { wallet: a.wallet })}
           </span>

@@ -1,15 +1,16 @@
 /** One search for what was posted: by the id of a call, a reference or a number. What is looked for is in the address. */
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, type ReactNode } from 'react'
 import type { Reply } from '../../api/client'
 import { getLedgerTransaction } from '../../api/operations'
-import { add, dateTimeZone, decimal, money, negate, plain, ZERO } from '../../format'
+import { add, decimal, money, negate, plain, ZERO } from '../../format'
 import { useT } from '../../i18n'
 import { IconButton } from '../../ui/button'
 import { ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Link, usePageSearch, type SearchShape } from '../../ui/link'
 import { Panel } from '../../ui/page'
+import { When } from '../../ui/values'
 
 type Transaction = Reply<'/api/admin/ledger/transaction'>['data']
 
@@ -87,8 +88,8 @@ function callOf(x: Transaction): string | undefined {
 
 function Facts({ x }: { x: Transaction }) {
   const t = useT('adminledger')
-  const rows: [string, string | null][] = [
-    [t('at'), dateTimeZone(x.at)],
+  const rows: [string, ReactNode][] = [
+    [t('at'), <When at={x.at} form="full" />],
     [t('kind'), t.or(`kind_${x.kind}`, x.kind)],
     [t('ref'), x.ref],
     [t('actor'), x.actor],

@@ -4,14 +4,14 @@ import { useAction } from '../../api/action'
 import { remove, post, type Reply } from '../../api/client'
 import { getAdminLedger } from '../../api/operations'
 import { renew } from '../../api/query'
-import { dateTime, integer, time } from '../../format'
+import { integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { Asides } from './ledger-asides'
 import { Finder, Found } from './ledger-transaction'
 
@@ -80,12 +80,10 @@ function Standing({ check }: { check: Check | null }) {
   if (check.balanced === null) return <Tag tone="warn">{t('unfinished')}</Tag>
   if (!check.balanced) return <Tag tone="bad">{t('unbalanced')}</Tag>
   return (
-    <span title={dateTime(check.ended_at)}>
-      <Tag tone="good">
-        <Icon name="check" size={14} />
-        {t('balanced', { time: time(check.ended_at, { minutes: true }) })}
-      </Tag>
-    </span>
+    <Tag tone="good">
+      <Icon name="check" size={14} />
+      {t.rich('balanced', { time: <When at={check.ended_at} form="hour" /> })}
+    </Tag>
   )
 }
 
@@ -104,7 +102,7 @@ function CheckPanel({ check }: { check: Check | null }) {
   const running = isRunning(check)
   return (
     <Panel
-      title={t('checkAt', { time: dateTime(check.began_at) })}
+      title={t.rich('checkAt', { time: <When at={check.began_at} form="full" /> })}
       note={<span translate="no">{t('begunBy', { who: check.by, node: check.node })}</span>}
       actions={
         running && (
@@ -205,7 +203,10 @@ function Totals({ books }: { books: Books }) {
               </tfoot>
             </table>
             <p className="px-4 py-2.5 text-small text-ink3">
-              {t('totalsAt', { n: integer(books.entries), time: time(books.totals_at, { minutes: true }) })}
+              {t.rich('totalsAt', {
+                n: integer(books.entries),
+                time: <When at={books.totals_at} form="hour" />,
+              })}
             </p>
           </>
         )}

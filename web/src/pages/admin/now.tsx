@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { getAdminNow } from '../../api/operations'
 import type { Reply } from '../../api/client'
-import { bytes, duration, integer, money, number, percent, seconds, time } from '../../format'
+import { bytes, duration, integer, money, number, percent, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Chart } from '../../ui/chart'
 import type { Column } from '../../ui/columns'
@@ -52,12 +52,13 @@ export default function NowPage() {
     staleTime: EVERY,
   })
   const now = q.data
-  const at = time(q.dataUpdatedAt)
   return (
     <Page>
       <PageHead
         title={t('title')}
-        {...(now ? { note: q.isError ? t('old', { time: at }) : t('asOf', { time: at }) } : {})}
+        {...(now
+          ? { note: t.rich(q.isError ? 'old' : 'asOf', { time: <When at={q.dataUpdatedAt} form="clock" /> }) }
+          : {})}
       />
       {q.error && !now ? (
         <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
@@ -210,7 +211,7 @@ function History({ now }: { now: Now }) {
             series('failed', t('chartFailed'), 5, (x) => x.failed),
           ]}
           format={(v) => integer(v)}
-          time={(ms) => time(ms, { minutes: true })}
+          form="minutes"
           unfinished
         />
       )}

@@ -67,7 +67,7 @@ export default function Payment() {
             rows={p.events}
             rowKey={(e) => `${e.at} ${e.what} ${e.refund ?? ''}`}
             columns={[
-              { key: 'at', head: t('at'), cell: (e) => <When at={e.at} full /> },
+              { key: 'at', head: t('at'), cell: (e) => <When at={e.at} form="full" /> },
               { key: 'what', head: t('what'), cell: (e) => <What e={e} /> },
               { key: 'by', head: t('by'), from: 'md', cell: (e) => <By e={e} /> },
               {
@@ -86,7 +86,7 @@ export default function Payment() {
                   {e.amount !== null && <Money value={e.amount} exact />}
                 </span>
                 <span className="text-small text-ink3">
-                  <When at={e.at} full /> <By e={e} />
+                  <When at={e.at} form="full" /> <By e={e} />
                 </span>
               </div>
             )}

@@ -2,6 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { get } from '../../api/client'
 import { listAllPayments } from '../../api/operations'
+import { dayText } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
@@ -62,6 +63,7 @@ export default function Payments() {
         onClear={clear}
         end={
           <PeriodPicker
+            utc
             days={[7, 30, 90]}
             value={filter.period ?? { days: 0 }}
             onChange={(p) => set({ period: 'from' in p ? p : lastDays(p.days) })}
@@ -187,7 +189,7 @@ function Id({ r }: { r: Row }) {
 }
 
 function lastDays(days: number): { from: string; to: string } {
-  const day = (ago: number) => new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10)
+  const day = (ago: number) => dayText(Date.now() - ago * 86_400_000, 'UTC')
   return { from: day(days - 1), to: day(0) }
 }
 

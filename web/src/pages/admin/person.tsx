@@ -5,7 +5,6 @@ import { useState } from 'react'
 import { ApiError } from '../../api/client'
 import { getUser } from '../../api/operations'
 import { useMe } from '../../api/query'
-import { date, when } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -90,8 +89,8 @@ function Shown({ p }: { p: Shape }) {
               {p.blocked && <Tag tone="bad">{t('blocked')}</Tag>}
             </p>
             <p className="flex flex-wrap items-center gap-1 text-small text-ink3">
-              {t('since', { date: date(p.created_at) })} · {t('sessions', { n: p.sessions })}{' '}
-              <code>{p.id}</code> <Copy text={p.id} what={p.id} />
+              {t.rich('since', { date: <When at={p.created_at} form="date" /> })} ·{' '}
+              {t('sessions', { n: p.sessions })} <code>{p.id}</code> <Copy text={p.id} what={p.id} />
             </p>
           </div>
           <div className="flex flex-wrap gap-2">
@@ -221,9 +220,9 @@ function Named({ k, p }: { k: UserKey; p: Shape }) {
       <code className="text-label text-ink3">{k.label}</code>
       {by && (
         <span className="block text-label text-ink3">
-          {t('disabledBy', {
+          {t.rich('disabledBy', {
             who: by.owner ? t('byOwner') : (by.name ?? (by.actor === 'operator' ? t('byCommand') : by.actor)),
-            when: when(by.at),
+            when: <When at={by.at} />,
           })}
         </span>
       )}

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/action'
 import { get, post } from '../../api/client'
 import { listPricePublications } from '../../api/operations'
-import { dateTime, day } from '../../format'
+import { day } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
@@ -70,7 +70,7 @@ export function History({ may, settled }: { may: boolean; settled: boolean }) {
           empty={<Empty title={t('noHistory')}>{t('noHistoryText')}</Empty>}
           columns={[
             { key: 'state', head: t('state'), cell: state },
-            { key: 'from', head: t('from'), cell: (p) => <When at={p.from} full /> },
+            { key: 'from', head: t('from'), cell: (p) => <When at={p.from} form="full" /> },
             {
               key: 'actor',
               head: t('who'),
@@ -102,7 +102,7 @@ export function History({ may, settled }: { may: boolean; settled: boolean }) {
               <div className="min-w-0 flex-1">
                 {state(p)}
                 <p className="text-small text-ink3">
-                  <When at={p.from} full /> · <span translate="no">{whoOf(p)}</span> ·{' '}
+                  <When at={p.from} form="full" /> · <span translate="no">{whoOf(p)}</span> ·{' '}
                   {t('changes', { n: p.endpoints })}
                 </p>
               </div>
@@ -126,7 +126,10 @@ export function History({ may, settled }: { may: boolean; settled: boolean }) {
             busy={cancel.busy}
             onConfirm={() => cancel.run(cancelling)}
           >
-            {t('cancelText', { n: cancelling.endpoints, time: dateTime(cancelling.from) })}
+            {t.rich('cancelText', {
+              n: cancelling.endpoints,
+              time: <When at={cancelling.from} form="full" />,
+            })}
           </Confirm>
         )}
       </Panel>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useAction } from '../../api/action'
 import { ApiError, patch, post, remove } from '../../api/client'
 import { listAdminProviderKeys } from '../../api/operations'
-import { integer, time, when } from '../../format'
+import { integer } from '../../format'
 import { useT, type T } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -248,14 +248,14 @@ function Stand({ k }: { k: Key }) {
     <span>
       <State tone={k.resting_until && k.state !== 'off' ? 'bad' : tones[k.state]}>
         {k.resting_until && k.state !== 'off'
-          ? t('keyRests', { time: time(k.resting_until, { minutes: true }) })
+          ? t.rich('keyRests', { time: <When at={k.resting_until} form="minutes" /> })
           : k.id === null && k.state === 'off'
             ? t('keyReplaced')
             : t(`keyIs_${k.state}`)}
       </State>
       {k.refusal && (
         <span className="block max-w-72 text-small wrap-anywhere text-ink3">
-          {k.refusal.status} {when(k.refusal.at)}: <span translate="no">{k.refusal.words}</span>
+          {k.refusal.status} <When at={k.refusal.at} />: <span translate="no">{k.refusal.words}</span>
         </span>
       )}
     </span>

@@ -2,12 +2,13 @@
 import type { ReactNode } from 'react'
 import { useAction } from '../../api/action'
 import { patch } from '../../api/client'
-import { date, duration } from '../../format'
+import { duration } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Notice } from '../../ui/feedback'
 import { Panel } from '../../ui/page'
 import { toastError } from '../../ui/toast'
+import { When } from '../../ui/values'
 import { renewAll, type Test } from './provider-data'
 import type { Provider } from './providers'
 
@@ -110,7 +111,9 @@ function Trust({
     >
       <span className="block">{t('trustText', { provider: p.name })}</span>
       <code className="block py-1 break-all">SHA-256 {authority.fingerprint}</code>
-      <span className="block">{t('trustEnds', { date: date(authority.ends_at) })}</span>
+      <span className="block">
+        {t.rich('trustEnds', { date: <When at={authority.ends_at} form="date" /> })}
+      </span>
     </Notice>
   )
 }

@@ -1,12 +1,11 @@
 /** Who answers: the providers that are connected, and those that could be. */
 import { useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useState, type ReactNode } from 'react'
 import { useAction } from '../../api/action'
 import { post, type Reply } from '../../api/client'
 
 import { listAdminProviders } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
-import { time } from '../../format'
 import { useT, type T } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
@@ -17,18 +16,19 @@ import { Dialog } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { score } from '../../ui/search'
 import { Table } from '../../ui/table'
+import { When } from '../../ui/values'
 import { pageOf } from './provider-data'
 
 export type Provider = Reply<'/api/admin/providers'>['data'][number]
 
 /** What a provider is up to, in a word. */
-export function stateOf(p: Provider, t: T<'providers'>): [tone: Tone, text: string] {
+export function stateOf(p: Provider, t: T<'providers'>): [tone: Tone, text: ReactNode] {
   if (p.reason) return ['bad', t('leftOut')]
   if (!p.on) return ['plain', t('off')]
   if (p.absence)
     return [
       'plain',
-      p.absence.until ? t('outUntil', { time: time(p.absence.until, { minutes: true }) }) : t('out'),
+      p.absence.until ? t.rich('outUntil', { time: <When at={p.absence.until} form="minutes" /> }) : t('out'),
     ]
   if (p.key_missing) return ['bad', t('keyMissing')]
   return p.models > 0 ? ['good', t('serving', { n: p.models })] : ['warn', t('servesNone')]

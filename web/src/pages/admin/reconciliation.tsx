@@ -89,7 +89,7 @@ function Found({ d }: { d: Detail }) {
         ))}
         {d.keys !== null && <span>{t('onlyKeys', { keys: d.keys.join(', ') })}</span>}
         <span>
-          {t('made')} <When at={d.at} full />
+          {t('made')} <When at={d.at} form="full" />
         </span>
       </p>
       {d.differences.length > 0 && (
@@ -230,7 +230,7 @@ function Row({ of, x }: { of: string; x: Difference }) {
           <Tag tone="good">{t(`outcome_${x.decision.outcome}`)}</Tag>
           <span className="break-words">{x.decision.reason}</span>
           <span className="text-ink3">
-            <When at={x.decision.at} full />
+            <When at={x.decision.at} form="full" />
           </span>
           <Button small look="quiet" busy={reopen.busy} onClick={() => reopen.run()}>
             {t('reopen')}

@@ -1,4 +1,5 @@
 /** What the page of sales asks for, as it is in the address and as the API takes it. */
+import { dayText as textOf } from '../../format'
 import { approximately, compare, decimal, type Decimal } from '../../format'
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
@@ -14,7 +15,7 @@ export interface View {
 }
 export const DAYS = [1, 7, 30] as const
 const isDay = (s: string | undefined): s is string => s !== undefined && /^\d{4}-\d\d-\d\d$/.test(s)
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+const dayText = (ms: number) => textOf(ms, 'UTC')
 
 export const shape: SearchShape<View> = {
   read(raw) {

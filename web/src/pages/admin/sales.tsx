@@ -2,7 +2,7 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { address, get, type Reply } from '../../api/client'
 import { getSales } from '../../api/operations'
-import { date, day, drawnMoney, integer, money, percent, period as writePeriod } from '../../format'
+import { date, day, dayText, drawnMoney, integer, money, percent, period as writePeriod } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Chart } from '../../ui/chart'
@@ -70,7 +70,7 @@ export default function Sales() {
       <FilterBar
         active={on.length}
         onClear={() => without()}
-        end={<PeriodPicker days={DAYS} value={view.period} onChange={(period) => set({ period })} />}
+        end={<PeriodPicker utc days={DAYS} value={view.period} onChange={(period) => set({ period })} />}
       >
         <Field label={t('by')} className="md:flex md:items-center md:gap-2 md:[&>div]:pb-0">
           <Select
@@ -219,7 +219,7 @@ function Days({ report: r, onZoom }: { report: Report; onZoom: (from: string, to
     texts: r.days.map((d) => money(d[figure], { exact: true })),
   }))
   const best = r.days.reduce((a, b) => (drawn(b.sales) > drawn(a.sales) ? b : a))
-  const text = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+  const text = (ms: number) => dayText(ms, 'UTC')
   return (
     <Panel>
       <Chart
@@ -233,7 +233,7 @@ function Days({ report: r, onZoom }: { report: Report; onZoom: (from: string, to
         series={series}
         unfinished={r.to === text(Date.now())}
         format={drawnMoney}
-        time={(ms) => day(ms, { short: true })}
+        bucket="day"
         onZoom={(from, to) => onZoom(text(from), text(to))}
       />
     </Panel>

@@ -103,7 +103,7 @@ export function Preview({ file, first, onClose }: { file: Chosen; first: Report;
           <Notice tone="warn" title={t('doubled')}>
             {t('doubledText')}{' '}
             <Link to={`/admin/statements/${report.earlier.id}`}>
-              <When at={report.earlier.imported_at} full />
+              <When at={report.earlier.imported_at} form="full" />
             </Link>{' '}
             · <span translate="no">{report.earlier.actor_name ?? report.earlier.actor}</span>
           </Notice>

@@ -67,7 +67,7 @@ export default function StatementPage() {
         crumbs={[...crumbs, { label: s.name ?? s.id }]}
         note={
           <>
-            <When at={s.imported_at} full /> · <span translate="no">{s.actor_name ?? s.actor}</span>
+            <When at={s.imported_at} form="full" /> · <span translate="no">{s.actor_name ?? s.actor}</span>
           </>
         }
       />

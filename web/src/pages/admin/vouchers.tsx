@@ -5,7 +5,7 @@ import { useAction } from '../../api/action'
 import { get, post, remove, type Reply } from '../../api/client'
 import { listVouchers } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
-import { date, decimal, integer, money, plain, times } from '../../format'
+import { decimal, endOfDay, integer, money, plain, times, zoneName } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -156,10 +156,14 @@ function Redeemed({ b }: { b: Batch }) {
 
 function State({ b }: { b: Batch }) {
   const t = useT('vouchers')
-  if (b.revoked_at) return <Tag>{t('revoked', { date: date(b.revoked_at) })}</Tag>
-  if (expired(b)) return <Tag>{t('expired', { date: date(b.expires_at!) })}</Tag>
+  if (b.revoked_at) return <Tag>{t.rich('revoked', { date: <When at={b.revoked_at} form="date" /> })}</Tag>
+  if (expired(b)) return <Tag>{t.rich('expired', { date: <When at={b.expires_at} form="date" /> })}</Tag>
   if (left(b) <= 0) return <Tag>{t('used')}</Tag>
-  return <Tag tone="good">{b.expires_at ? t('until', { date: date(b.expires_at) }) : t('open')}</Tag>
+  return (
+    <Tag tone="good">
+      {b.expires_at ? t.rich('until', { date: <When at={b.expires_at} form="date" /> }) : t('open')}
+    </Tag>
+  )
 }
 
 function Make({ onClose }: { onClose: () => void }) {
@@ -180,7 +184,7 @@ function Make({ onClose }: { onClose: () => void }) {
         codes: Number(codes) || 0,
         uses: Number(uses) || 0,
         ...(note.trim() ? { note: note.trim() } : {}),
-        ...(until ? { expires_at: `${until}T23:59:59Z` } : {}),
+        ...(until ? { expires_at: endOfDay(until) } : {}),
       },
     })
     setSecrets(data.secrets ?? [])
@@ -253,7 +257,12 @@ function Make({ onClose }: { onClose: () => void }) {
               autoComplete="off"
             />
           </Field>
-          <Field label={t('expires')} optional error={make.at('expires_at')}>
+          <Field
+            label={t('expires')}
+            help={c('endOfDay', { zone: zoneName() })}
+            optional
+            error={make.at('expires_at')}
+          >
             <Input type="date" value={until} onChange={(e) => setUntil(e.target.value)} />
           </Field>
           {amount && count > 0 && (

@@ -7,7 +7,7 @@ import { ApiError, post } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getAgent, listAgents } from '../../api/operations'
 import { renew } from '../../api/query'
-import { dateTime, money } from '../../format'
+import { money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
@@ -17,7 +17,7 @@ import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { depths, over, spentOf, StateTag, Used, within, type Agent } from './data'
 
 const Amount = lazy(() => import('./amount'))
@@ -141,7 +141,11 @@ function Tree({
             { label: `= ${t('left')}`, value: <Money value={top.left} headline /> },
             {
               label: t('deadline'),
-              value: top.deadline ? dateTime(top.deadline) : <span className="font-normal">{t('none')}</span>,
+              value: top.deadline ? (
+                <When at={top.deadline} form="full" />
+              ) : (
+                <span className="font-normal">{t('none')}</span>
+              ),
             },
             {
               label: t('allowed'),
@@ -322,7 +326,10 @@ function Loop({ a, loop }: { a: Agent; loop: NonNullable<Agent['loop']> }) {
       </p>
       <p className="text-small text-ink2">
         {t('loopText', { n: loop.times, calls: loop.calls })},{' '}
-        {t('loopSince', { since: dateTime(loop.since), until: dateTime(loop.until) })}
+        {t.rich('loopSince', {
+          since: <When at={loop.since} form="full" />,
+          until: <When at={loop.until} form="full" />,
+        })}
       </p>
       <p className="pt-2">
         <Link to="/calls" search={{ key: a.hash }}>

@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query'
 import { ApiError } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { listAgents } from '../../api/operations'
-import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Code } from '../../ui/code'
 import { Empty, Notice } from '../../ui/feedback'
@@ -93,7 +92,11 @@ export default function AgentsPage() {
                 head: t('deadline'),
                 from: 'lg',
                 cell: (a) =>
-                  a.deadline ? dateTime(a.deadline) : <span className="text-ink3">{t('none')}</span>,
+                  a.deadline ? (
+                    <When at={a.deadline} form="full" />
+                  ) : (
+                    <span className="text-ink3">{t('none')}</span>
+                  ),
               },
               { key: 'made', head: t('made'), cell: (a) => <When at={a.created_at} /> },
             ]}

@@ -7,7 +7,7 @@ import { explain } from '../../api/explain'
 import { useRenewed } from '../../api/live'
 import { getSpendable, listBudgets } from '../../api/operations'
 import { renew, useMe } from '../../api/query'
-import { compare, decimal, money, percent, zoned } from '../../format'
+import { compare, decimal, money, percent } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -17,7 +17,7 @@ import { Menu, type MenuItem } from '../../ui/menu'
 import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { Bar } from './bar'
 import { alarmed, beside, callOf, filterOf, nearest, nest, parts, type Budget, type Line } from './data'
 import { lineOf, useTitles } from './titles'
@@ -192,7 +192,6 @@ function Legend() {
 
 function Row({
   line,
-  list,
   one,
   bound,
   owns,
@@ -201,7 +200,6 @@ function Row({
   onDelete,
 }: {
   line: Line
-  list: List
   one: Budget | null
   bound: Spendable | undefined
   owns: boolean
@@ -260,7 +258,7 @@ function Row({
           >
             <span translate="no">{title}</span>
           </button>
-          <Facts b={b} line={line} zone={list.timezone} strictest={strictest} />
+          <Facts b={b} line={line} strictest={strictest} />
         </div>
         {b.spent === null ? (
           <span className="text-small text-ink2 max-md:order-4 max-md:col-span-2">{t('eachText')}</span>
@@ -302,7 +300,7 @@ function Row({
 }
 
 /** What a budget is of, how long, and what is out of the ordinary with it. */
-function Facts({ b, line, zone, strictest }: { b: Budget; line: Line; zone: string; strictest: boolean }) {
+function Facts({ b, line, strictest }: { b: Budget; line: Line; strictest: boolean }) {
   const t = useT('budgets')
   const p = parts(b)
   const alarm = alarmed(b)
@@ -322,7 +320,9 @@ function Facts({ b, line, zone, strictest }: { b: Budget; line: Line; zone: stri
         {b.renews_at && ','}
       </span>
       {b.renews_at && (
-        <span className="whitespace-nowrap">{t('renews', { at: zoned(b.renews_at, zone) })}</span>
+        <span className="whitespace-nowrap">
+          {t.rich('renews', { at: <When at={b.renews_at} form="hour" /> })}
+        </span>
       )}
       {strictest && <Tag tone="accent">{t('strictest')}</Tag>}
       {b.spent !== null &&
@@ -406,12 +406,12 @@ function May({
           ? t('refusalWallet', { left: money(first.left) })
           : first.kind === 'key_limit'
             ? t('refusalKey', { left: money(first.left), amount: money(first.amount) })
-            : t('refusal', {
+            : t.rich('refusal', {
                 name: named(first),
                 left: money(first.left),
                 amount: money(first.amount),
                 renews: first.renews_at
-                  ? t('renewsAt', { at: zoned(first.renews_at, list.timezone) })
+                  ? t.rich('renewsAt', { at: <When at={first.renews_at} form="hour" /> })
                   : t('neverRenews'),
               })}
       </p>

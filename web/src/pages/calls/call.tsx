@@ -1,8 +1,7 @@
 /** /calls/$id */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useRef, useState } from 'react'
-import { dateTimeZone } from '../../format'
+import { useRef, useState, type ReactNode } from 'react'
 import { ApiError } from '../../api/client'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
@@ -14,6 +13,7 @@ import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
+import { When } from '../../ui/values'
 import { againOf } from './again'
 import { callQuery, isRecording, resultOf } from './data'
 import { CallView } from './view'
@@ -28,7 +28,7 @@ export default function CallPage() {
   const copyId = useRef<HTMLSpanElement>(null)
   useShortcuts({ c: () => copyId.current?.querySelector('button')?.click() })
   const call = q.isPlaceholderData ? undefined : q.data?.data
-  const crumbs = (label: string) => [
+  const crumbs = (label: ReactNode) => [
     isPage('/calls') ? { label: t('title'), to: '/calls' } : { label: t('title') },
     { label },
   ]
@@ -84,7 +84,7 @@ export default function CallPage() {
       <PageHead
         title={<span translate="no">{model}</span>}
         name={model}
-        crumbs={crumbs(dateTimeZone(call.created_at))}
+        crumbs={crumbs(<When at={call.created_at} form="full" />)}
         note={
           <>
             <Tag tone={result.tone}>{result.text}</Tag>

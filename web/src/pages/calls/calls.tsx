@@ -5,21 +5,21 @@ import { address, get } from '../../api/client'
 import { useLive } from '../../api/live'
 import { queries, renew } from '../../api/query'
 import { getCallHistogram, listAccountKeys, listCalls } from '../../api/operations'
-import { dateTime, day, money, seconds, time } from '../../format'
+import { money, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Switch } from '../../ui/controls'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
 import { Chip } from '../../ui/chip'
-import { FilterBar, PeriodPicker } from '../../ui/filters'
+import { FilterBar, PeriodPicker, type Period } from '../../ui/filters'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Sheet } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { shortcutsOn, useShortcuts } from '../../ui/shortcuts'
 import { Table } from '../../ui/table'
-import { Money, Tokens } from '../../ui/values'
+import { Money, Tokens, When, Zone } from '../../ui/values'
 import { Views } from '../views/views'
 import { ModelPicker } from '../catalog/choose'
 import { catalogQuery } from '../catalog/data'
@@ -192,7 +192,7 @@ export default function Calls() {
       : all
   return (
     <Page>
-      <PageHead title={t('title')} note={t('utc')}>
+      <PageHead title={t('title')} note={<Zone />}>
         <Switch
           checked={live}
           onChange={(on) => {
@@ -290,16 +290,7 @@ export default function Calls() {
         </div>
       )}
       {!filter.id && !filter.min && (
-        <Times
-          query={query}
-          filterKey={key}
-          onZoom={(from, to) =>
-            set(
-              { period: { from: new Date(from).toISOString(), to: new Date(to).toISOString() } },
-              { push: true },
-            )
-          }
-        />
+        <Times query={query} filterKey={key} onZoom={(period) => set({ period }, { push: true })} />
       )}
       <div ref={list} tabIndex={-1} className="scroll-mt-[60px] outline-none" role="status">
         {came > 0 && !follows && (
@@ -360,9 +351,7 @@ export default function Calls() {
                   to={`/calls/${r.id}`}
                   className="whitespace-nowrap text-ink tabular-nums no-underline hover:underline"
                 >
-                  <time
-                    dateTime={r.created_at}
-                  >{`${day(r.created_at, { short: true })}, ${time(r.created_at)}`}</time>
+                  <When at={r.created_at} form="row" />
                 </Link>
               ),
             },
@@ -448,9 +437,7 @@ export default function Calls() {
               },
             },
           ]}
-          phone={(r) => (
-            <PhoneCall r={r} at={`${day(r.created_at, { short: true })}, ${time(r.created_at)}`} />
-          )}
+          phone={(r) => <PhoneCall r={r} />}
         />
         {(q.hasNextPage || q.isFetchNextPageError) && (
           <div
@@ -459,7 +446,7 @@ export default function Calls() {
           >
             {last && last.data.length < 50 && last.searched_to && (
               <span className="text-small text-ink3">
-                {t('searchedTo', { at: dateTime(last.searched_to) })}
+                {t.rich('searchedTo', { at: <When at={last.searched_to} form="full" /> })}
               </span>
             )}
             <Button small busy={q.isFetchingNextPage} onClick={() => void q.fetchNextPage()}>
@@ -523,7 +510,7 @@ function Drawer({ id, onPage }: { id: string; onPage: () => void }) {
           {call.model ?? call.model_asked}
         </span>
         <Tag tone={x.tone}>{x.text}</Tag>
-        <span className="text-small text-ink3">{dateTime(call.created_at)}</span>
+        <When at={call.created_at} form="full" className="text-small text-ink3" />
       </p>
       <Suspense fallback={<SkeletonRows rows={6} />}>
         <CallView call={call} drawer />
@@ -539,7 +526,7 @@ function Times({
 }: {
   query: { readonly [name: string]: string }
   filterKey: string
-  onZoom: (from: number, to: number) => void
+  onZoom: (p: Period) => void
 }) {
   const t = useT('calls')
   const q = useQuery({ ...getCallHistogram({ query }), queryKey: getCallHistogram.key(filterKey) })

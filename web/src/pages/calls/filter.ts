@@ -1,5 +1,5 @@
 /** The filters of the list as they are in the address, and as the API takes them. */
-import { decimal, plain } from '../../format'
+import { dayText, decimal, plain } from '../../format'
 import type { Period } from '../../ui/filters'
 import type { SearchShape } from '../../ui/link'
 import type { CallRow } from './data'
@@ -86,7 +86,7 @@ export function asked(f: Filter, now = Date.now()): { readonly [name: string]: s
   const period: { readonly [name: string]: string } =
     'from' in f.period
       ? { from: f.period.from, to: f.period.to }
-      : { from: new Date(now - (f.period.days - 1) * 86_400_000).toISOString().slice(0, 10) }
+      : { from: dayText(now - (f.period.days - 1) * 86_400_000, 'UTC') }
   const out: Record<string, string> = { ...period }
   for (const n of names) if (f[n]) out[n === 'min' ? 'min_cost' : n] = f[n]
   return out

@@ -1,11 +1,13 @@
 /** How many calls there were over time, and how many failed: a chart, and on a phone a line that opens. */
 import { useMemo, useState } from 'react'
-import { day, integer, time } from '../../format'
+import { integer } from '../../format'
 import { useT } from '../../i18n'
 import { Chart } from '../../ui/chart'
 import { Icon } from '../../ui/icons'
 import { usePhone } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
+import type { Period } from '../../ui/filters'
+import { zoomed } from '../activity/view'
 
 export function Histogram({
   h,
@@ -25,7 +27,8 @@ export function Histogram({
   /** The period ends now */
   open: boolean
   summary: string
-  onZoom: (from: number, to: number) => void
+  /** What was chosen: whole hours or days */
+  onZoom: (p: Period) => void
 }) {
   const t = useT('calls')
   const phone = usePhone()
@@ -46,7 +49,6 @@ export function Histogram({
     }),
     [h, t],
   )
-  const hour = h.bucket === 'hour'
   return (
     <>
       {phone && (
@@ -70,10 +72,8 @@ export function Histogram({
             series={drawn.series}
             unfinished={Date.parse(h.to) > Date.now() - 1000 || lasts}
             format={(n) => integer(n)}
-            time={(ms) =>
-              hour ? `${day(ms, { short: true })}, ${time(ms, { minutes: true })}` : day(ms, { short: true })
-            }
-            onZoom={onZoom}
+            bucket={h.bucket}
+            onZoom={(from, to) => onZoom(zoomed(from, to, h.bucket))}
             summary={summary}
           />
         </Panel>

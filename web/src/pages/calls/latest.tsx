@@ -1,5 +1,5 @@
 /** The last calls, of an account or of one of its keys. */
-import { seconds, time, tokens } from '../../format'
+import { seconds, tokens } from '../../format'
 import { useT } from '../../i18n'
 import { Empty } from '../../ui/feedback'
 import { Link, useGo } from '../../ui/link'
@@ -93,13 +93,13 @@ export function LatestCalls({
       {...(onRetry ? { onRetry } : {})}
       empty={<Empty title={t('empty')}>{t('emptyText')}</Empty>}
       columns={columns}
-      phone={(r) => <PhoneCall r={r} at={time(r.created_at)} />}
+      phone={(r) => <PhoneCall r={r} />}
     />
   )
 }
 
 /** A call on the phone: model and cost, then the rest. */
-export function PhoneCall({ r, at }: { r: CallRow; at: string }) {
+export function PhoneCall({ r }: { r: CallRow }) {
   const t = useT('calls')
   const x = resultOf(t, r)
   return (
@@ -111,7 +111,10 @@ export function PhoneCall({ r, at }: { r: CallRow; at: string }) {
         <Money value={r.cost} />
       </span>
       <span className="flex items-center gap-2 pt-0.5 text-small text-ink3">
-        <span className="min-w-0 flex-1">{`${at} · ${tokens(r.prompt_tokens)} → ${tokens(r.completion_tokens)}`}</span>
+        <span className="min-w-0 flex-1">
+          <When at={r.created_at} form="row" />
+          {` · ${tokens(r.prompt_tokens)} → ${tokens(r.completion_tokens)}`}
+        </span>
         <Tag tone={x.tone}>{x.text}</Tag>
       </span>
     </Link>

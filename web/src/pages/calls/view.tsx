@@ -2,13 +2,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { lazy, Suspense, useMemo, type ReactNode } from 'react'
 import { catalogQuery } from '../catalog/data'
-import { approximately, date, decimal, duration, integer, money, plain, times, tokens } from '../../format'
+import { approximately, decimal, duration, integer, money, plain, times, tokens } from '../../format'
 import { loadMessages, useT } from '../../i18n'
 import { CostTable } from '../../ui/cost-table'
 import { Link, useIsPage } from '../../ui/link'
 import { Level, Tag } from '../../ui/marks'
 import { Panel } from '../../ui/page'
 import { RouteFlow, ms } from '../../ui/route-flow'
+import { When } from '../../ui/values'
 import { Waterfall, spansOf } from '../../ui/waterfall'
 import { isPending, type Call } from './data'
 
@@ -245,7 +246,10 @@ export function CallView({
                   c.refunds.length > 0 &&
                     c.refunds.map((x) => (
                       <span key={x.transaction} className="block">
-                        {t('refundOf', { amount: exact(x.amount), date: date(x.at) })}
+                        {t.rich('refundOf', {
+                          amount: exact(x.amount),
+                          date: <When at={x.at} form="date" />,
+                        })}
                       </span>
                     )),
                 ],

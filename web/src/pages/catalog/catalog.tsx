@@ -8,7 +8,6 @@ import {
   percent,
   priceUnit,
   seconds,
-  time,
   unitName,
   type PriceUnit,
 } from '../../format'
@@ -31,6 +30,7 @@ import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
 import { VendorMark } from '../../ui/vendor'
 import { together } from '../../trying'
+import { When } from '../../ui/values'
 import { useCatalog, useHidden } from './data'
 import {
   active,
@@ -369,7 +369,7 @@ export default function CatalogPage() {
           )}
           {data?.kept && (
             <div className="w-full">
-              <Notice tone="warn">{t('kept', { time: time(data.kept, { minutes: true }) })}</Notice>
+              <Notice tone="warn">{t.rich('kept', { time: <When at={data.kept} form="minutes" /> })}</Notice>
             </div>
           )}
         </div>

@@ -6,7 +6,7 @@ import { useState, type ReactNode } from 'react'
 import { ApiError, address } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getBatch, getJob } from '../../api/operations'
-import { dateTime, integer } from '../../format'
+import { integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -17,7 +17,7 @@ import { Confirm } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import { toast, toastError } from '../../ui/toast'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import {
   cancel,
   cancellable,
@@ -181,9 +181,9 @@ function VideoOf({ id }: { id: string }) {
                 ],
                 j.provider !== null && [t('provider'), <span translate="no">{j.provider}</span>],
                 [t('cost'), <Cost job={j} />],
-                [t('started'), dateTime(j.created_at)],
+                [t('started'), <When at={j.created_at} form="full" />],
                 [t('took'), <Progress job={j} />],
-                j.expires_at !== null && [t('expires'), dateTime(j.expires_at)],
+                j.expires_at !== null && [t('expires'), <When at={j.expires_at} form="full" />],
                 j.key !== null && [t('key'), <span translate="no">{j.key.name ?? j.key.id}</span>],
                 !isActive(j.state) && [
                   t('call'),
@@ -257,7 +257,7 @@ function BatchOf({ id }: { id: string }) {
                 [t('state'), <JobState state={b.status} />],
                 [t('endpoint'), <code translate="no">{b.endpoint}</code>],
                 [t('cost'), <Money value={b.usage.cost} exact />],
-                [t('started'), dateTime(b.created_at * 1000)],
+                [t('started'), <When at={b.created_at * 1000} form="full" />],
               ]}
             />
           </Panel>

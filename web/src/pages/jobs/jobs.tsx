@@ -4,7 +4,7 @@ import { lazy, Suspense } from 'react'
 import { get } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { listBatches, listJobs } from '../../api/operations'
-import { dateTime, integer } from '../../format'
+import { integer } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Segmented } from '../../ui/controls'
@@ -14,7 +14,7 @@ import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../
 import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { Table } from '../../ui/table'
-import { Money } from '../../ui/values'
+import { Money, When, Zone } from '../../ui/values'
 import { batchesAfter, Cost, isActive, JobState, Progress, type Batch, type Job, readings } from './data'
 
 const Cheapest = lazy(() => import('./cheapest'))
@@ -40,7 +40,7 @@ export default function Jobs() {
   useRenewed(['jobs'], readings, { every: 1_000 })
   return (
     <Page>
-      <PageHead title={t('title')} note={t('note')}>
+      <PageHead title={t('title')} note={<Zone />}>
         <Segmented
           value={view.kind}
           onChange={(kind) => set({ kind, state: '' })}
@@ -163,14 +163,14 @@ function Videos({ state, onState }: { state: string; onState: (s: string) => voi
               key: 'started',
               head: t('started'),
               from: 'lg',
-              cell: (j) => <span className="whitespace-nowrap">{dateTime(j.created_at)}</span>,
+              cell: (j) => <When at={j.created_at} form="full" />,
             },
             { key: 'took', head: t('took'), width: '260px', cell: (j) => <Progress job={j} /> },
             {
               key: 'expires',
               head: t('expires'),
               from: 'xl',
-              cell: (j) => <span className="whitespace-nowrap">{dateTime(j.expires_at)}</span>,
+              cell: (j) => <When at={j.expires_at} form="full" />,
             },
             { key: 'cost', head: t('cost'), align: 'end', cell: (j) => <Cost job={j} /> },
           ]}
@@ -186,7 +186,7 @@ function Videos({ state, onState }: { state: string; onState: (s: string) => voi
                 <span className="flex-1">
                   <JobState state={j.state} />
                 </span>
-                <span>{dateTime(j.created_at)}</span>
+                <When at={j.created_at} form="full" />
               </span>
               {isActive(j.state) && (
                 <span className="block pt-1.5">
@@ -271,7 +271,7 @@ function Batches() {
             key: 'started',
             head: t('started'),
             from: 'lg',
-            cell: (b) => <span className="whitespace-nowrap">{dateTime(b.created_at * 1000)}</span>,
+            cell: (b) => <When at={b.created_at * 1000} form="full" />,
           },
           {
             key: 'progress',

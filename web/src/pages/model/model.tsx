@@ -7,20 +7,19 @@ import { getModel, getModelSeries, listProviders, listVideoModels } from '../../
 import { snippetsFor } from '../../code/models'
 import {
   date,
+  day,
   decimal,
   integer,
   money,
+  NONE,
   number,
   percent,
   perToken,
   plain,
   price,
   seconds,
-  time,
   times,
-  day,
   unitName,
-  NONE,
   type Decimal,
 } from '../../format'
 import { useLanguage, useT } from '../../i18n'
@@ -40,6 +39,7 @@ import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
 import { VendorMark } from '../../ui/vendor'
 import { playgroundOf } from '../../trying'
+import { When, Zone } from '../../ui/values'
 import { useCatalog } from '../catalog/data'
 import type { Model } from '../catalog/filter'
 import { Abilities, Policy } from '../catalog/parts'
@@ -284,7 +284,7 @@ function Providers({
       <Panel>
         <Notice tone="warn" title={t('nobody')}>
           {last
-            ? t('lastServed', { when: `${date(last)}, ${time(last, { minutes: true })}` })
+            ? t.rich('lastServed', { when: <When at={last} form="hour" /> })
             : uptime.data
               ? t('notServedLately')
               : t('nobodyText')}
@@ -357,7 +357,7 @@ function Providers({
         {values?.some((v) => v !== null) ? (
           <Ticks
             values={values.map((v) => (v === null ? null : v / 100))}
-            {...(uptime.data ? { times: uptime.data.t.map((x) => time(x, { minutes: true })) } : {})}
+            {...(uptime.data ? { times: uptime.data.t } : {})}
           />
         ) : uptime.isLoading ? (
           <span className="w-[94px]" />
@@ -603,7 +603,9 @@ function Charts({ vendor, name }: { vendor: string; name: string }) {
   return (
     <section className="pt-5" aria-label={t('speedChart')}>
       <div className="flex items-center gap-2 pb-2">
-        <span className="text-small text-ink3">{t('utc')}</span>
+        <span className="text-small text-ink3">
+          <Zone />
+        </span>
         <span className="flex-1" />
         <Segmented
           small
@@ -712,11 +714,7 @@ function OneChart({
           times={data.times}
           series={data.series}
           format={write}
-          time={(ms) =>
-            span === '24h'
-              ? time(ms, { minutes: true })
-              : `${day(ms, { short: true })} ${time(ms, { minutes: true })}`
-          }
+          form={span === '24h' ? 'minutes' : 'hour'}
           height={190}
           unfinished
         />

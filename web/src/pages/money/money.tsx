@@ -3,7 +3,7 @@ import { useRef, useState } from 'react'
 import { address, get, type Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
 import { getLedger, getLedgerDay } from '../../api/operations'
-import { compare, date, decimal, time } from '../../format'
+import { compare, date, dayText, decimal } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton, buttonClass } from '../../ui/button'
 import { Empty, ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -15,7 +15,7 @@ import { Page, PageHead, Panel, SectionHead, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { Payments, usePayments } from './payments'
 import { useInvoices } from './invoicing'
 import { Redeem } from './redeem'
@@ -23,7 +23,8 @@ import { Redeem } from './redeem'
 type Row = Reply<'/api/ledger'>['data']['rows'][number]
 type Tax = Reply<'/api/ledger'>['data']['vat'][number]
 const isDay = (s: unknown): s is string => typeof s === 'string' && /^\d{4}-\d\d-\d\d$/.test(s)
-const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10)
+/** The day that a midnight in UTC stands for */
+const utcDay = (ms: number) => dayText(ms, 'UTC')
 
 /** The period as it stands in the address: `days`, or `from` and `to`. */
 export const shape: SearchShape<{ period: Period }> = {
@@ -43,7 +44,7 @@ export const shape: SearchShape<{ period: Period }> = {
 export function daysOf(period: Period, now: number): { from: string; to: string } {
   return 'from' in period
     ? { from: period.from, to: period.to }
-    : { from: dayText(now - (period.days - 1) * 86_400_000), to: dayText(now) }
+    : { from: utcDay(now - (period.days - 1) * 86_400_000), to: utcDay(now) }
 }
 
 /** The statement: what was there, what came and went, what is left. */
@@ -224,7 +225,9 @@ export default function MoneyPage() {
             ]}
           />
           <p className={`text-small ${s.verified ? 'text-good' : 'text-bad'}`}>
-            {t(s.verified ? 'verified' : 'notVerified', { time: time(s.verified_at) })}
+            {t.rich(s.verified ? 'verified' : 'notVerified', {
+              time: <When at={s.verified_at} form="clock" />,
+            })}
           </p>
           {s.holds.length > 0 && (
             <Panel title={t('holds')}>
@@ -351,7 +354,7 @@ function Day({ date: of }: { date: string }) {
               to={`/calls/${c.id}`}
               className="flex-none text-ink tabular-nums no-underline hover:underline"
             >
-              {time(c.created_at)}
+              <When at={c.created_at} form={dayText(c.created_at) === of ? 'clock' : 'row'} />
             </Link>
             <span translate="no" className="min-w-0 flex-1 truncate text-ink2">
               {c.model ?? c.model_asked}

@@ -23,7 +23,7 @@ import { Link, LinkButton, useGo } from '../../ui/link'
 import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { LatestCalls } from '../calls/latest'
 import { Spending } from './spending'
 
@@ -127,7 +127,7 @@ function Wallet({ v }: { v: Overview }) {
       <p className="flex basis-full flex-wrap gap-x-6 gap-y-1 pt-2.5 text-small text-ink2">
         <span className="inline-flex items-center gap-1.5">
           {dot('bg-sx')}
-          {t('spentMonth', { month: month(v.as_of) })}{' '}
+          {t('spentMonth', { month: month(v.days.at(-1)?.date ?? v.as_of) })}{' '}
           <Money value={v.spent_month} headline className="text-ink" />
         </span>
         <span className="inline-flex items-center gap-1.5">
@@ -170,20 +170,22 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
       title={t.or(`notice_${n.kind}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })}
       action={action}
     >
-      {n.kind === 'unusual_spending'
-        ? t('notice_unusual_spending_text', {
-            spent: money(n.detail.spent ?? null),
-            usual: money(n.detail.usual ?? null),
-          })
-        : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit
-          ? t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) })
-          : n.kind.startsWith('money')
-            ? t('notice_money_text')
-            : n.kind === 'model_down' || n.kind === 'model_trouble'
-              ? t(`notice_${n.kind}_text`)
-              : n.detail.at
-                ? day(n.detail.at)
-                : null}
+      {n.kind === 'unusual_spending' ? (
+        t('notice_unusual_spending_text', {
+          spent: money(n.detail.spent ?? null),
+          usual: money(n.detail.usual ?? null),
+        })
+      ) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? (
+        t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) })
+      ) : n.kind.startsWith('money') ? (
+        t('notice_money_text')
+      ) : n.kind === 'model_down' || n.kind === 'model_trouble' ? (
+        t(`notice_${n.kind}_text`)
+      ) : !n.detail.at ? null : n.kind.startsWith('key_') ? (
+        <When at={n.detail.at} form="day" />
+      ) : (
+        day(n.detail.at) // on which a model ends
+      )}
     </Notice>
   )
 }

@@ -208,7 +208,7 @@ export function Spending({ v }: { v: Overview }) {
                 })}
                 times={s.t.map((x) => Date.parse(x))}
                 format={(n) => drawnMoney(n)}
-                time={(ms) => day(ms, { short: true })}
+                bucket="day"
                 series={[
                   ...s.series.map((x) => series(x.key, label(x), colors.get(x.key) ?? 0, x.values)),
                   ...(s.other ? [series('\u0000others', others!, 0, s.other)] : []),

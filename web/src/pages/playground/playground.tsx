@@ -13,7 +13,6 @@ import {
   plain,
   seconds,
   times,
-  when,
   ZERO,
   type Decimal,
 } from '../../format'
@@ -29,7 +28,7 @@ import { Icon } from '../../ui/icons'
 import { Link, useGo, usePageSearch } from '../../ui/link'
 import { State, Tag } from '../../ui/marks'
 import { Confirm, Dialog } from '../../ui/overlay'
-import { Money } from '../../ui/values'
+import { Money, When } from '../../ui/values'
 import { toast } from '../../ui/toast'
 import { VendorMark } from '../../ui/vendor'
 import { ModelPicker } from '../catalog/choose'
@@ -852,7 +851,7 @@ function HistoryDialog({
                   <Tag>{t('thereTag')}</Tag>
                 </span>
               )}
-              <span className="text-small whitespace-nowrap text-ink3">{when(k.at)}</span>
+              <When at={k.at} className="text-small text-ink3" />
             </Link>
             <IconButton
               small

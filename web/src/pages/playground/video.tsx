@@ -505,7 +505,7 @@ function JobCard({
         )}
         {!live && <span>{t('took', { time: duration(j.elapsed_ms) })}</span>}
         {j.expires_at && j.videos.length > 0 && (
-          <span>{t.rich('keptUntil', { when: <When key="when" at={j.expires_at} full /> })}</span>
+          <span>{t.rich('keptUntil', { when: <When key="when" at={j.expires_at} form="full" /> })}</span>
         )}
         <span className="flex-1" />
         {j.cost !== null ? (

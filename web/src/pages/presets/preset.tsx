@@ -8,7 +8,6 @@ import { explain } from '../../api/explain'
 import { renew } from '../../api/query'
 import { getPreset, getPresetVersion, listPresets, listPresetVersions } from '../../api/operations'
 import { chatSnippets } from '../../code/snippets'
-import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { CodeTabs } from '../../ui/code'
@@ -22,6 +21,7 @@ import { Tag } from '../../ui/marks'
 import { Dialog, usePhone } from '../../ui/overlay'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
+import { When } from '../../ui/values'
 import { ModelPicker } from '../catalog/choose'
 import { ModelList } from '../catalog/choose-list'
 import { useCatalog } from '../catalog/data'
@@ -473,7 +473,8 @@ function Versions({ p }: { p: Preset }) {
                 {v.version === p.version && <Tag tone="good">{t('current')}</Tag>}
               </span>
               <span className="text-small text-ink3">
-                {dateTime(v.saved_at)} · {t(v.saved_by.startsWith('user:') ? 'by_user' : 'by_key')}
+                <When at={v.saved_at} form="full" /> ·{' '}
+                {t(v.saved_by.startsWith('user:') ? 'by_user' : 'by_key')}
               </span>
               <span className="flex flex-wrap gap-2 pt-1">
                 {i + 1 < all.length && (

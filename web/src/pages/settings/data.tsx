@@ -6,7 +6,7 @@ import { address, put, remove, type Reply } from '../../api/client'
 import { explain } from '../../api/explain'
 import { meQuery, queries } from '../../api/query'
 import { getAccountData } from '../../api/operations'
-import { bytes, date, integer } from '../../format'
+import { bytes, dayText, integer } from '../../format'
 import { useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
 import { Button, buttonClass } from '../../ui/button'
@@ -16,6 +16,7 @@ import { Link } from '../../ui/link'
 import { Confirm } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
+import { When } from '../../ui/values'
 import { Settings } from './parts'
 
 const reading = getAccountData()
@@ -92,7 +93,7 @@ export default function DataPage() {
   )
 }
 /** As far back as one file reaches. */
-const yearAgo = () => new Date(Date.now() - 90 * 86_400_000).toISOString().slice(0, 10)
+const yearAgo = () => dayText(Date.now() - 90 * 86_400_000, 'UTC')
 
 function Responses({ d }: { d: Data }) {
   const t = useT('storing'),
@@ -182,11 +183,11 @@ function Responses({ d }: { d: Data }) {
         <p className="min-w-0 flex-1" data-stored>
           {d.stored.responses === 0
             ? t('storedNone')
-            : t('stored', {
+            : t.rich('stored', {
                 n: d.stored.responses,
                 number: integer(d.stored.responses),
                 size: bytes(d.stored.bytes),
-                since: d.stored.oldest_at ? date(d.stored.oldest_at) : '',
+                since: <When at={d.stored.oldest_at} form="date" />,
               })}
         </p>
         <Button

@@ -6,7 +6,7 @@ import { patch, post, remove, type Reply } from '../../api/client'
 import { said } from '../../api/explain'
 import { queries } from '../../api/query'
 import { listProviderKeys } from '../../api/operations'
-import { dateTime, money } from '../../format'
+import { money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -17,6 +17,7 @@ import { Menu } from '../../ui/menu'
 import { Confirm, Dialog } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import { toast, toastError } from '../../ui/toast'
+import { When } from '../../ui/values'
 import { Settings } from './parts'
 
 type List = Reply<'/api/provider-keys'>
@@ -119,7 +120,7 @@ function Row({ k }: { k: Key }) {
           </div>
           <div className="text-small text-ink3">
             {k.last4 !== null && <>{t.rich('ends', { last4: <code translate="no">{k.last4}</code> })}, </>}
-            {k.used_at ? t('used', { time: dateTime(k.used_at) }) : t('unused')}
+            {k.used_at ? t.rich('used', { time: <When at={k.used_at} form="full" /> }) : t('unused')}
           </div>
         </div>
         <Select
@@ -165,7 +166,7 @@ function Row({ k }: { k: Key }) {
       )}
       {k.last_error && (
         <div className="pt-2">
-          <Notice tone="bad" title={t('lastError', { time: dateTime(k.last_error.at) })}>
+          <Notice tone="bad" title={t.rich('lastError', { time: <When at={k.last_error.at} form="full" /> })}>
             {t(`error_${k.last_error.code}`)}
             {k.last_error.status !== null && <> {t('status', { status: String(k.last_error.status) })}</>}
           </Notice>

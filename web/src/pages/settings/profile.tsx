@@ -6,6 +6,7 @@ import { patch, remove, type Body } from '../../api/client'
 import { explain } from '../../api/explain'
 import { meQuery, queries, useMe } from '../../api/query'
 import { getProfile } from '../../api/operations'
+import { zoneName } from '../../format'
 import { useT } from '../../i18n'
 import { chooseLanguage, forgetLanguage, setTheme, type Theme } from '../../settings'
 import { Button } from '../../ui/button'
@@ -99,7 +100,7 @@ export default function Profile() {
                 <dd className="m-0">{t(`role_${p.role}`)}</dd>
                 <dt className="text-ink3">{t('since')}</dt>
                 <dd className="m-0">
-                  <When at={p.created_at} full />
+                  <When at={p.created_at} form="full" />
                 </dd>
               </dl>
               {failed !== null && <ErrorBox error={failed} title={explain(failed)} />}
@@ -154,7 +155,7 @@ export default function Profile() {
                   }))}
                 />
               </div>
-              <p className="text-small text-ink3">{t('times')}</p>
+              <p className="text-small text-ink3">{t('times', { zone: zoneName() })}</p>
             </div>
           </Panel>
           <Timezone />

@@ -8,7 +8,6 @@ import { problemOf, visit } from '../../api/elsewhere'
 import { addPasskey, explainPasskey, requirePasskey } from '../../api/passkey'
 import { useMe, type Me } from '../../api/query'
 import { listIdentities, listPasskeys, listSessions } from '../../api/operations'
-import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
@@ -166,8 +165,11 @@ function Passkeys({ me }: { me: Me }) {
               title={<span translate="no">{k.name}</span>}
               note={
                 k.used_at
-                  ? t('passkeyUsed', { added: dateTime(k.created_at), used: dateTime(k.used_at) })
-                  : t('passkeyUnused', { added: dateTime(k.created_at) })
+                  ? t.rich('passkeyUsed', {
+                      added: <When at={k.created_at} form="full" />,
+                      used: <When at={k.used_at} form="full" />,
+                    })
+                  : t.rich('passkeyUnused', { added: <When at={k.created_at} form="full" /> })
               }
             >
               <Menu
@@ -362,7 +364,7 @@ function Linked({ me }: { me: Me }) {
                       <span translate="no">{i.email}</span>,{' '}
                     </>
                   )}
-                  {t('linkedSince', { added: dateTime(i.created_at) })}
+                  {t.rich('linkedSince', { added: <When at={i.created_at} form="full" /> })}
                 </>
               }
             >

@@ -6,13 +6,13 @@ import { put } from '../../api/client'
 import { explain } from '../../api/explain'
 import { queries } from '../../api/query'
 import { getTimezone } from '../../api/operations'
-import { dateTime } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Input } from '../../ui/field'
 import { Panel } from '../../ui/page'
 import { toast } from '../../ui/toast'
+import { When } from '../../ui/values'
 
 const reading = getTimezone()
 
@@ -44,10 +44,10 @@ export function Timezone() {
         <form onSubmit={save.submit} className="flex flex-col gap-4">
           <p className="text-ink2">
             {z.next
-              ? t('timezoneNext', {
+              ? t.rich('timezoneNext', {
                   zone: z.timezone,
                   next: z.next.timezone,
-                  at: dateTime(z.next.since),
+                  at: <When at={z.next.since} form="full" />,
                 })
               : t('timezoneNow', { zone: z.timezone })}
           </p>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { ApiError, type Reply } from '../../api/client'
-import { integer, percent, seconds, time } from '../../format'
+import { integer, percent, seconds } from '../../format'
 import { useRenewed } from '../../api/live'
 import { useMe } from '../../api/query'
 import { getStatus } from '../../api/operations'
@@ -12,6 +12,7 @@ import { State, Ticks, type Tone } from '../../ui/marks'
 import { Page, PageHead } from '../../ui/page'
 import type { Column } from '../../ui/columns'
 import { Table } from '../../ui/table'
+import { When } from '../../ui/values'
 
 type Status = Reply<'/api/status'>
 type Provider = Status['providers'][number]
@@ -82,7 +83,7 @@ export default function StatusPage() {
     <Page width="text" className="max-w-[1000px]!">
       <PageHead
         title={t('title')}
-        {...(s ? { note: t('asOf', { time: time(q.dataUpdatedAt, { minutes: true }) }) } : {})}
+        {...(s ? { note: t.rich('asOf', { time: <When at={q.dataUpdatedAt} form="minutes" /> }) } : {})}
       />
       {off ? (
         <Empty icon="pulse" title={t('off')} />
