@@ -3,6 +3,7 @@ import { useState, type ReactNode } from 'react'
 import { useT } from '../i18n'
 import { remember, remembered } from '../settings'
 import type { MenuItem } from './menu'
+import type { Sort } from './order'
 
 export interface Column<R> {
   readonly key: string
@@ -14,6 +15,8 @@ export interface Column<R> {
   readonly width?: string
   /** Left out where it is narrow */
   readonly from?: 'md' | 'lg' | 'xl'
+  /** Rows can be sorted by it, where the table has an order */
+  readonly sort?: Sort<R>
 }
 
 /** As the styles have it: a column is left out below this width. */

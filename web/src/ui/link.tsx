@@ -77,6 +77,11 @@ export interface SearchShape<T> {
   read(raw: { readonly [name: string]: string }): T
   write(value: T): Search
 }
+/** The order of the page's table, which is no part of any shape. */
+const orderOf = (search: object): Search => {
+  const { order } = search as { order?: string }
+  return order === undefined ? {} : { order }
+}
 /** The state of a page that is in its address, and how to change it. */
 export function usePageSearch<T>(
   shape: SearchShape<T>,
@@ -93,7 +98,7 @@ export function usePageSearch<T>(
       const next = typeof change === 'function' ? change(now) : { ...now, ...change }
       void router.navigate({
         to: router.state.location.pathname,
-        search: shape.write(next) as never,
+        search: { ...orderOf(router.state.location.search), ...shape.write(next) } as never,
         replace: !o.push,
         resetScroll: false,
       })

@@ -15,6 +15,8 @@ import {
 import { useT } from '../i18n'
 import { useColumns, type Column } from './columns'
 import { ErrorBox, SkeletonRows } from './feedback'
+import { Icon } from './icons'
+import type { Order } from './order'
 import { shortcutsAllowed } from './shortcuts'
 
 const ColumnMenu = lazy(() => import('./column-menu'))
@@ -49,6 +51,10 @@ export interface TableProps<R> {
   foot?: (columns: readonly Column<R>[]) => ReactNode
   /** Columns can be chosen, and the choice is remembered under this name */
   name?: string
+  /** By which column the rows are sorted already */
+  order?: Order | null
+  /** A press on the head of a column that can be sorted by: all heads are plain without it */
+  onOrder?: (column: Column<R>) => void
   /** What is shown under an opened row */
   expanded?: (row: R) => ReactNode | null
 }
@@ -140,6 +146,32 @@ function useWider(shown: boolean): [React.RefObject<HTMLDivElement | null>, bool
   return [frame, wider]
 }
 
+/** The head of a column that rows can be sorted by: a button with the direction, which the cell says in words of its own. */
+function Head<R>({
+  column: c,
+  order,
+  onOrder,
+}: {
+  column: Column<R>
+  order: Order | null | undefined
+  onOrder: (column: Column<R>) => void
+}) {
+  const on = order?.by === c.key
+  return (
+    <button
+      type="button"
+      onClick={() => onOrder(c)}
+      className={
+        `-my-1 inline-flex min-h-6 items-center gap-0.5 rounded-tag text-inherit hover:text-ink ` +
+        `${c.align === 'end' ? 'flex-row-reverse text-right' : 'text-left'} ${on ? 'text-ink' : ''}`
+      }
+    >
+      <span>{c.head}</span>
+      {on && <Icon name={order.down ? 'down' : 'up'} size={12} className="flex-none" />}
+    </button>
+  )
+}
+
 export function Table<R>({
   caption,
   rows,
@@ -160,6 +192,8 @@ export function Table<R>({
   foot,
   expanded,
   name,
+  order,
+  onOrder,
 }: TableProps<R>) {
   const t = useT('common')
   const { shown: columns, menu } = useColumns(name, all)
@@ -285,11 +319,21 @@ export function Table<R>({
             <thead>
               <tr>
                 {columns.map((c, i) => {
-                  const head = c.name ? <span className="sr-only">{c.name}</span> : c.head
+                  const head =
+                    onOrder && c.sort ? (
+                      <Head column={c} order={order} onOrder={onOrder} />
+                    ) : c.name ? (
+                      <span className="sr-only">{c.name}</span>
+                    ) : (
+                      c.head
+                    )
                   return (
                     <th
                       key={c.key}
                       scope="col"
+                      {...(onOrder && c.sort && order?.by === c.key
+                        ? { 'aria-sort': order.down ? 'descending' : 'ascending' }
+                        : {})}
                       style={c.width ? { width: c.width } : undefined}
                       className={
                         `sticky top-[var(--stick,52px)] bg-surface px-2.5 py-2 align-bottom text-label ` +

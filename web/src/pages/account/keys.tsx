@@ -1,4 +1,5 @@
 /** The account's keys: made with a name alone, shown once, limited and ended here. */
+import { decimal } from '../../format'
 import { useQuery } from '@tanstack/react-query'
 import { useRouterState } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
@@ -12,7 +13,6 @@ import { Empty, Notice } from '../../ui/feedback'
 import { Link, useGo } from '../../ui/link'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
-import { Table } from '../../ui/table'
 import { When } from '../../ui/values'
 import { ImportButton } from './import-button'
 import { emptyDraft, KeyFields, useKeyForm, type Key } from './key-form'
@@ -27,6 +27,8 @@ import {
   Spending,
   useKeyActions,
 } from './key-parts'
+import { moment } from '../../ui/order'
+import { Sorted } from '../../ui/sorted'
 
 function Named({ k }: { k: Key }) {
   const t = useT('keys')
@@ -128,7 +130,7 @@ export default function Keys() {
       )}
       {data && data.data.length > SEARCH_FROM && <FindKey text={text} onText={setText} />}
       <Panel flush {...(data ? { note: t('count', { n: data.data.length, most: data.most }) } : {})}>
-        <Table<Key>
+        <Sorted<Key>
           main
           name="keys"
           caption={t('title')}
@@ -149,11 +151,18 @@ export default function Keys() {
           }
           onOpen={(k) => go(`/keys/${k.hash}`)}
           columns={[
-            { key: 'name', head: t('name'), cell: (k) => <Named k={k} /> },
-            { key: 'spent', head: t('spent'), width: '26%', cell: (k) => <Spending k={k} /> },
+            { key: 'name', head: t('name'), sort: { value: (k) => k.name }, cell: (k) => <Named k={k} /> },
+            {
+              key: 'spent',
+              head: t('spent'),
+              width: '26%',
+              sort: { value: (k) => decimal(k.spent), down: true },
+              cell: (k) => <Spending k={k} />,
+            },
             {
               key: 'used',
               head: t('used'),
+              sort: { value: (k) => moment(k.last_used_at), down: true },
               cell: (k) =>
                 k.last_used_at ? (
                   <When at={k.last_used_at} />
@@ -165,6 +174,7 @@ export default function Keys() {
               key: 'expires',
               head: t('expires'),
               from: 'lg',
+              sort: { value: (k) => moment(k.agent?.ends_at ?? k.expires_at) },
               cell: (k) =>
                 k.agent ? (
                   <When at={k.agent.ends_at} form="date" />

@@ -34,7 +34,6 @@ import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
-import { Table } from '../../ui/table'
 import { Money, Tokens, Zone } from '../../ui/values'
 import { NOTHING } from '../calls/filter'
 import { Views } from '../views/views'
@@ -58,6 +57,7 @@ import {
   type Metric,
   type View,
 } from './view'
+import { Sorted } from '../../ui/sorted'
 
 type Report = Reply<'/api/usage'>['data']
 type Figure = string | number | null
@@ -397,6 +397,7 @@ function Content({
       key: 'cost',
       head: t('cost'),
       align: 'end',
+      sort: { value: (r) => decimal(r.figures.cost), down: true },
       cell: (r) => <Money value={r.figures.cost} exact sign={false} />,
     },
     {
@@ -423,11 +424,18 @@ function Content({
         )
       },
     },
-    { key: 'calls', head: t('calls'), align: 'end', cell: (r) => integer(r.figures.calls) },
+    {
+      key: 'calls',
+      head: t('calls'),
+      align: 'end',
+      sort: { value: (r) => r.figures.calls, down: true },
+      cell: (r) => integer(r.figures.calls),
+    },
     {
       key: 'failed',
       head: t('failed'),
       align: 'end',
+      sort: { value: (r) => r.figures.errors, down: true },
       cell: (r) =>
         r.figures.errors === 0 ? (
           <span className="text-ink3">0</span>
@@ -452,6 +460,7 @@ function Content({
       key: 'in',
       head: t('tokensIn'),
       align: 'end',
+      sort: { value: (r) => r.figures.tokens_in, down: true },
       from: 'lg',
       cell: (r) => <Tokens value={r.figures.tokens_in} />,
     },
@@ -459,6 +468,7 @@ function Content({
       key: 'cached',
       head: t('tokensCached'),
       align: 'end',
+      sort: { value: (r) => r.figures.tokens_cached, down: true },
       from: 'xl',
       cell: (r) => <Tokens value={r.figures.tokens_cached} />,
     },
@@ -466,6 +476,7 @@ function Content({
       key: 'out',
       head: t('tokensOut'),
       align: 'end',
+      sort: { value: (r) => r.figures.tokens_out, down: true },
       from: 'lg',
       cell: (r) => <Tokens value={r.figures.tokens_out} />,
     },
@@ -473,12 +484,18 @@ function Content({
       key: 'first',
       head: t('first'),
       align: 'end',
+      sort: { value: (r) => r.figures.first_token, down: true },
       from: 'lg',
       cell: (r) => duration(r.figures.first_token),
     },
   ]
   const columns: Column<Row>[] = [
-    { key: 'name', head: tagOf(view.group) ?? t(`one_${view.group as (typeof groups)[number]}`), cell: name },
+    {
+      key: 'name',
+      head: tagOf(view.group) ?? t(`one_${view.group as (typeof groups)[number]}`),
+      sort: { value: (r) => r.label },
+      cell: name,
+    },
     ...figures.map((c) => (c.key === 'failed' ? c : { ...c, cell: opens(c.cell) })),
   ]
   const foot = (columns: readonly Column<Row>[]) => (
@@ -580,8 +597,10 @@ function Content({
           )
         }
       >
-        <Table<Row>
+        <Sorted<Row>
           main
+          whole={(table?.other_count ?? 0) === 0}
+          last={(r) => r.key === null}
           dense
           name="activity"
           caption={t('tableHead')}

@@ -1,19 +1,19 @@
 /** /admin/endpoints: which endpoints are not well, and what happens when one is taken out of service. */
 import { keepPreviousData, useInfiniteQuery } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, useMemo } from 'react'
 import { get } from '../../api/client'
 import { listAdminEndpoints } from '../../api/operations'
-import { integer, number, percent, seconds } from '../../format'
+import { decimal, integer, number, percent, seconds } from '../../format'
 import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import { Link, usePageSearch, type SearchShape } from '../../ui/link'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Table } from '../../ui/table'
 import { Stand } from './endpoint-state'
 import { endpointPage, pageOf, type Endpoint } from './provider-data'
 import { TakeOut, useReturn } from './take-out'
+import { Sorted } from '../../ui/sorted'
 
 const states = ['ejected', 'slow', 'draining', 'off', 'healthy'] as const
 interface Chosen {
@@ -52,7 +52,7 @@ export default function Endpoints() {
     placeholderData: keepPreviousData,
     refetchInterval: EVERY,
   })
-  const rows = q.data?.pages.flatMap((p) => p.data)
+  const rows = useMemo(() => q.data?.pages.flatMap((p) => p.data), [q.data])
   const counts = q.data?.pages[0]?.counts
   return (
     <Page>
@@ -79,8 +79,9 @@ export default function Endpoints() {
         </Field>
       </div>
       <Panel flush>
-        <Table<Endpoint>
+        <Sorted<Endpoint>
           main
+          whole={!q.hasNextPage}
           caption={t('title')}
           rows={rows}
           rowKey={(e) => e.id}
@@ -99,30 +100,57 @@ export default function Endpoints() {
             )
           }
           columns={[
-            { key: 'endpoint', head: t('endpoint'), cell: (e) => <Name e={e} /> },
+            {
+              key: 'endpoint',
+              head: t('endpoint'),
+              sort: { value: (e) => e.id },
+              cell: (e) => <Name e={e} />,
+            },
             { key: 'state', head: t('state'), cell: (e) => <Stand e={e} /> },
-            { key: 'ok', head: t('ok'), align: 'end', from: 'lg', cell: (e) => percent(e.health.ok_percent) },
+            {
+              key: 'ok',
+              head: t('ok'),
+              align: 'end',
+              from: 'lg',
+              sort: { value: (e) => e.health.ok_percent },
+              cell: (e) => percent(e.health.ok_percent),
+            },
             {
               key: 'first',
               head: t('first'),
               align: 'end',
               from: 'lg',
+              sort: { value: (e) => e.health.first_token_ms, down: true },
               cell: (e) => seconds(e.health.first_token_ms),
             },
-            { key: 'running', head: t('inFlight'), align: 'end', cell: (e) => integer(e.health.in_flight) },
+            {
+              key: 'running',
+              head: t('inFlight'),
+              align: 'end',
+              sort: { value: (e) => e.health.in_flight, down: true },
+              cell: (e) => integer(e.health.in_flight),
+            },
             {
               key: 'limited',
               head: t('limited'),
               align: 'end',
               from: 'lg',
+              sort: { value: (e) => e.health.limited_per_minute, down: true },
               cell: (e) => number(e.health.limited_per_minute, 1),
             },
-            { key: 'hour', head: t('perHour'), align: 'end', cell: (e) => integer(e.health.calls_per_hour) },
+            {
+              key: 'hour',
+              head: t('perHour'),
+              align: 'end',
+              sort: { value: (e) => e.health.calls_per_hour, down: true },
+              cell: (e) => integer(e.health.calls_per_hour),
+            },
             {
               key: 'margin',
               head: t('margin'),
               align: 'end',
               from: 'lg',
+              sort: { value: (e) => decimal(e.margin) },
               cell: (e) => (e.margin === null ? '—' : percent(Number(e.margin) * 100)),
             },
             {

@@ -1,7 +1,7 @@
 /** /admin/people and /admin/people/:id: who has an account, and beside the list the person that was chosen. */
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { useEffect, useState, useMemo } from 'react'
 import { useAction } from '../../api/action'
 import { get, post, type Reply } from '../../api/client'
 import { listUsers } from '../../api/operations'
@@ -14,11 +14,12 @@ import { Field, Input, Select } from '../../ui/field'
 import { Link, LinkButton, useGo, usePageSearch, type SearchShape } from '../../ui/link'
 import { Mark, Tag } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Table } from '../../ui/table'
 import { Money, When } from '../../ui/values'
 import { Invite } from './invite'
 import { Person } from './person'
 import { remember } from './person-data'
+import { moment } from '../../ui/order'
+import { Sorted, useOrder } from '../../ui/sorted'
 
 type Row = Reply<'/api/admin/users'>['data'][number]
 
@@ -59,7 +60,8 @@ export default function People() {
     initialPageParam: undefined as string | undefined,
     getNextPageParam: (last) => last.next ?? undefined,
   })
-  const rows = q.data?.pages.flatMap((p) => p.data)
+  const rows = useMemo(() => q.data?.pages.flatMap((p) => p.data), [q.data])
+  const [order] = useOrder()
   const go = useGo()
   const open = (r: Row) => go(`/admin/people/${r.id}`, { search: shape.write(chosen) })
   const filtered = chosen.q !== '' || chosen.kind !== 'all'
@@ -82,8 +84,9 @@ export default function People() {
       <div className="grid items-start gap-4 xl:grid-cols-[minmax(0,9fr)_minmax(0,11fr)]">
         <div className={`min-w-0 ${id ? 'max-xl:hidden' : ''}`}>
           <Panel flush>
-            <Table<Row>
+            <Sorted<Row>
               main
+              whole={!q.hasNextPage}
               caption={t('title')}
               rows={rows}
               rowKey={(r) => r.id}
@@ -104,20 +107,33 @@ export default function People() {
                 )
               }
               columns={[
-                { key: 'account', head: t('account'), cell: (r) => <Who r={r} chosen={chosen} /> },
+                {
+                  key: 'account',
+                  head: t('account'),
+                  sort: { value: (r) => r.name },
+                  cell: (r) => <Who r={r} chosen={chosen} />,
+                },
                 {
                   key: 'available',
                   head: t('available'),
                   align: 'end',
+                  sort: { value: (r) => decimal(r.available), down: true },
                   cell: (r) => <Money value={r.available} sign={false} />,
                 },
                 {
                   key: 'month',
                   head: t('month'),
                   align: 'end',
+                  sort: { value: (r) => decimal(r.spent_month), down: true },
                   cell: (r) => <Money value={r.spent_month} sign={false} className="text-ink2" />,
                 },
-                { key: 'last', head: t('last'), align: 'end', cell: (r) => <Last r={r} /> },
+                {
+                  key: 'last',
+                  head: t('last'),
+                  align: 'end',
+                  sort: { value: (r) => moment(r.last_call_at), down: true },
+                  cell: (r) => <Last r={r} />,
+                },
               ]}
               phone={(r) => (
                 <div>
@@ -138,7 +154,7 @@ export default function People() {
             />
             {rows && rows.length > 0 && (
               <div className="flex items-center gap-2 px-4 py-2 text-small text-ink3">
-                <span className="flex-1">{t('newest')}</span>
+                <span className="flex-1">{(q.hasNextPage || !order) && t('newest')}</span>
                 {q.hasNextPage && (
                   <Button
                     small

@@ -1,8 +1,19 @@
 /** /admin/sales: what was earned, on what. The strip, the chart and the table are made of the same rows. */
+import { useMemo } from 'react'
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { address, get, type Reply } from '../../api/client'
 import { getSales } from '../../api/operations'
-import { date, day, dayText, drawnMoney, integer, money, percent, period as writePeriod } from '../../format'
+import {
+  date,
+  day,
+  dayText,
+  decimal,
+  drawnMoney,
+  integer,
+  money,
+  percent,
+  period as writePeriod,
+} from '../../format'
 import { useT } from '../../i18n'
 import { Button, buttonClass } from '../../ui/button'
 import { Chart } from '../../ui/chart'
@@ -14,7 +25,6 @@ import { FilterBar, PeriodPicker } from '../../ui/filters'
 import { Link, useGo, usePageSearch } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Page, PageHead, Panel, Strip } from '../../ui/page'
-import { Table } from '../../ui/table'
 import { Money } from '../../ui/values'
 import {
   asked,
@@ -30,6 +40,7 @@ import {
   type Part,
   type View,
 } from './sales-view'
+import { Sorted } from '../../ui/sorted'
 
 type Report = Reply<'/api/admin/sales'>['data']
 type Row = Report['rows'][number]
@@ -48,7 +59,7 @@ export default function Sales() {
     refetchInterval: 60_000,
   })
   const report = q.data?.pages[0]?.data
-  const rows = q.data?.pages.flatMap((p) => p.data.rows)
+  const rows = useMemo(() => q.data?.pages.flatMap((p) => p.data.rows), [q.data])
   const on = filters.filter((f) => view.only[f] !== '')
   const without = (f?: string) =>
     set({
@@ -123,6 +134,7 @@ export default function Sales() {
           <Rows
             report={report}
             rows={rows}
+            whole={!q.hasNextPage}
             view={view}
             onWithin={(key) => set(within(view, key), { push: true })}
           />
@@ -243,11 +255,13 @@ function Days({ report: r, onZoom }: { report: Report; onZoom: (from: string, to
 function Rows({
   report,
   rows,
+  whole,
   view,
   onWithin,
 }: {
   report: Report
   rows: readonly Row[]
+  whole: boolean
   view: View
   onWithin: (key: string) => void
 }) {
@@ -284,11 +298,23 @@ function Rows({
     head,
     align: 'end',
     ...(from ? { from } : {}),
+    sort: { value: (r) => decimal(r[figure] as string), down: true },
     cell: (r) => <Money value={r[figure] as string} sign={false} />,
   })
   const columns: Column<Row>[] = [
-    { key: 'name', head: t(`one_${view.by}`), cell: name },
-    { key: 'calls', head: t('calls'), align: 'end', cell: (r) => integer(r.calls) },
+    {
+      key: 'name',
+      head: t(`one_${view.by}`),
+      sort: { value: (r) => (report.by === 'day' ? r.key : title(r)) },
+      cell: name,
+    },
+    {
+      key: 'calls',
+      head: t('calls'),
+      align: 'end',
+      sort: { value: (r) => r.calls, down: true },
+      cell: (r) => integer(r.calls),
+    },
     amount('sales', t('salesRub'), 'sales'),
     amount('vat', t('vatRub'), 'vat', 'md'),
     amount('cost', t('costRub'), 'provider_cost'),
@@ -297,6 +323,7 @@ function Rows({
       key: 'margin',
       head: t('marginRub'),
       align: 'end',
+      sort: { value: (r) => decimal(r.margin) },
       cell: (r) => (
         <Money value={r.margin} sign={false} className={negative(r.margin) ? 'font-semibold text-bad' : ''} />
       ),
@@ -307,8 +334,9 @@ function Rows({
   const total: Row = { ...report.total, key: '\u0000all', name: null, loss: null }
   return (
     <Panel title={t('tableHead')} note={t('tableNote')} flush>
-      <Table<Row>
+      <Sorted<Row>
         main
+        whole={whole}
         name="sales"
         caption={t('tableHead')}
         rows={rows}

@@ -27,6 +27,7 @@ import { Sheet } from '../../ui/overlay'
 import { useTitle } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
+import type { Order, Sort } from '../../ui/order'
 import { Table } from '../../ui/table'
 import { VendorMark } from '../../ui/vendor'
 import { together } from '../../trying'
@@ -143,10 +144,21 @@ export default function CatalogPage() {
         />
       ),
     },
-    { key: 'model', head: t('model'), cell: (m) => <ModelName model={m} refused={hidden.has(m.id)} /> },
+    {
+      key: 'model',
+      head: t('model'),
+      sort: upwards,
+      cell: (m) => <ModelName model={m} refused={hidden.has(m.id)} />,
+    },
     { key: 'can', head: t('canDo'), from: 'md', cell: (m) => <Abilities model={m} /> },
-    { key: 'context', head: t('context'), align: 'end', cell: (m) => context(m.ctx) },
-    { key: 'in', head: t('input'), align: 'end', cell: (m) => <PriceCell model={m} part="in" unit={unit} /> },
+    { key: 'context', head: t('context'), align: 'end', sort: downwards, cell: (m) => context(m.ctx) },
+    {
+      key: 'in',
+      head: t('input'),
+      align: 'end',
+      sort: upwards,
+      cell: (m) => <PriceCell model={m} part="in" unit={unit} />,
+    },
     {
       key: 'out',
       head: t('output'),
@@ -169,6 +181,7 @@ export default function CatalogPage() {
       head: t('firstToken'),
       align: 'end',
       from: 'xl',
+      sort: upwards,
       cell: (m) => (m.p50 === null ? <Unmeasured /> : seconds(m.p50)),
     },
     {
@@ -176,6 +189,7 @@ export default function CatalogPage() {
       head: t('speed'),
       align: 'end',
       from: 'xl',
+      sort: downwards,
       cell: (m) => (m.tps === null ? <Unmeasured /> : number(m.tps)),
     },
     {
@@ -221,6 +235,11 @@ export default function CatalogPage() {
         onRetry={() => void refetch()}
         main
         even
+        order={orderOf(filter.sort)}
+        onOrder={(c) => {
+          const by = byColumn[c.key]
+          if (by) change({ sort: filter.sort === by ? 'popular' : by })
+        }}
         onOpen={(m) => go(`/models/${m.id}`)}
         onSelect={choose}
         selected={(m) => filter.chosen.includes(m.id)}
@@ -415,6 +434,21 @@ export default function CatalogPage() {
       </Sheet>
     </div>
   )
+}
+
+/** Orders of the list that are those of a column. They have one direction each, and the list itself sorts. */
+const byColumn: { readonly [column: string]: Filter['sort'] | undefined } = {
+  model: 'name',
+  context: 'context',
+  in: 'cheap',
+  first: 'first',
+  speed: 'speed',
+}
+const upwards: Sort<Model> = { value: () => null },
+  downwards: Sort<Model> = { value: () => null, down: true }
+function orderOf(sort: Filter['sort']): Order | null {
+  const by = Object.keys(byColumn).find((key) => byColumn[key] === sort)
+  return by === undefined ? null : { by, down: by === 'context' || by === 'speed' }
 }
 
 function Unmeasured() {

@@ -5,7 +5,7 @@ import { useAction } from '../../api/action'
 import { account, patch, post, remove } from '../../api/client'
 import { getOrganization, listBudgets, listOrganizationMembers } from '../../api/operations'
 import { meQuery, queries, renew } from '../../api/query'
-import { money } from '../../format'
+import { decimal, money } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton } from '../../ui/button'
 import { Secret } from '../../ui/copy'
@@ -14,13 +14,14 @@ import { Field, Input, Select } from '../../ui/field'
 import { Tag } from '../../ui/marks'
 import { Menu, type MenuItem } from '../../ui/menu'
 import { Page, PageHead, Panel } from '../../ui/page'
-import { Table } from '../../ui/table'
 import { toast } from '../../ui/toast'
 import { Money, When } from '../../ui/values'
 import { Bars } from '../budgets/bar'
 import { Directory } from './directory'
 import { Form, Sure, TeamField, type Invitation, type Member, type Organization, type Team } from './parts'
 import { Services } from './services'
+import { moment } from '../../ui/order'
+import { Sorted } from '../../ui/sorted'
 
 type Role = Member['role']
 const roles: readonly Role[] = ['owner', 'manager', 'member', 'billing']
@@ -135,7 +136,7 @@ function Members({ id }: { id: string }) {
           </div>
         </Panel>
         <Panel flush>
-          <Table<Member>
+          <Sorted<Member>
             main
             caption={t('title')}
             rows={all}
@@ -143,14 +144,31 @@ function Members({ id }: { id: string }) {
             error={members.error}
             onRetry={() => void members.refetch()}
             columns={[
-              { key: 'person', head: t('person'), cell: person },
-              { key: 'role', head: t('role'), cell: (m) => t(`role_${m.role}`) },
-              { key: 'team', head: t('team'), cell: (m) => <span translate="no">{teamName(m.team)}</span> },
-              { key: 'keys', head: t('keys'), align: 'end', cell: (m) => m.keys },
+              { key: 'person', head: t('person'), sort: { value: (m) => m.name }, cell: person },
+              {
+                key: 'role',
+                head: t('role'),
+                sort: { value: (m) => t(`role_${m.role}`) },
+                cell: (m) => t(`role_${m.role}`),
+              },
+              {
+                key: 'team',
+                head: t('team'),
+                sort: { value: (m) => teamName(m.team) || null },
+                cell: (m) => <span translate="no">{teamName(m.team)}</span>,
+              },
+              {
+                key: 'keys',
+                head: t('keys'),
+                align: 'end',
+                sort: { value: (m) => m.keys, down: true },
+                cell: (m) => m.keys,
+              },
               {
                 key: 'spent',
                 head: t('spentMonth'),
                 align: 'end',
+                sort: { value: (m) => decimal(m.spent_month), down: true },
                 cell: (m) => (
                   <>
                     {m.spent_month !== null && <Money value={m.spent_month} />}
@@ -162,6 +180,7 @@ function Members({ id }: { id: string }) {
                 key: 'active',
                 head: t('active'),
                 from: 'lg',
+                sort: { value: (m) => moment(m.last_active_at), down: true },
                 cell: (m) =>
                   m.last_active_at ? (
                     <When at={m.last_active_at} />
@@ -169,7 +188,13 @@ function Members({ id }: { id: string }) {
                     m.spent_month !== null && <span className="text-ink3">{t('inactive')}</span>
                   ),
               },
-              { key: 'since', head: t('since'), from: 'xl', cell: (m) => <When at={m.joined_at} /> },
+              {
+                key: 'since',
+                head: t('since'),
+                from: 'xl',
+                sort: { value: (m) => moment(m.joined_at), down: true },
+                cell: (m) => <When at={m.joined_at} />,
+              },
               { key: 'act', head: '', name: t('actionsHead'), align: 'end', cell: actions },
             ]}
             phone={(m) => (
