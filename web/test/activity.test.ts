@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest'
 import {
   asked,
+  askedForValues,
   beyond,
   callsOf,
   change,
   moved,
+  narrowed,
   reported,
   shape,
   span,
-  zoomed,
 } from '../src/pages/activity/view'
+import { zoomed } from '../src/pages/activity/zoom'
 
 const now = Date.parse('2026-11-24T13:00:00Z')
 
@@ -103,4 +105,29 @@ test('a group by a tag is in the address, and its rows lead to their calls', () 
   expect(callsOf(of, u, '')).toEqual({ tag: 'project=(none)' })
   expect(callsOf(of, { ...u, group: 'user' }, 'u-1')).toEqual({ client_user: 'u-1' })
   expect(['project=(other)', '(other)', 'project=x', 'other'].map(beyond)).toEqual([true, true, false, false])
+})
+
+test('one filter more keeps the others, but for those of which the API takes one at a time', () => {
+  const view = shape.read({ model: 'sim/a', tag: 'env=prod', by: 'session', show: 'calls' })
+  const next = narrowed(view, { session: 's1' })
+  expect(shape.write(next)).toEqual({ model: 'sim/a', session: 's1', show: 'calls' })
+  expect(shape.write(narrowed(view, { key: 'k1' }))).toEqual({
+    model: 'sim/a',
+    tag: 'env=prod',
+    key: 'k1',
+    by: 'session',
+    show: 'calls',
+  })
+})
+test('values of a property are those of the other filters', () => {
+  const view = shape.read({ model: 'sim/a', result: 'failed', tag: 'env=prod' })
+  expect(askedForValues(view, 'model', now)).toEqual({
+    from: '2026-10-26',
+    group: 'model',
+    result: 'failed',
+    tag: 'env=prod',
+  })
+  const rest = { from: '2026-10-26', model: 'sim/a', result: 'failed' }
+  expect(askedForValues(view, 'tag:env', now)).toEqual({ ...rest, group: 'tag:env' })
+  expect(askedForValues(view, 'user', now)).toEqual({ ...rest, group: 'user' })
 })

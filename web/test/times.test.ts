@@ -167,7 +167,7 @@ describe('no page writes a time by itself', () => {
     expect(
       found(
         /\.(get(UTC)?(FullYear|Month|Date|Day|Hours|Minutes|Seconds)|getTimezoneOffset|toLocale(Date|Time)?String|toDateString|toTimeString|toUTCString)\(|Intl\.(DateTimeFormat|RelativeTimeFormat)/g,
-        ['format.ts', 'pages/activity/view.ts'],
+        ['format.ts', 'pages/activity/zoom.ts'],
       ),
     ).toEqual([])
     // What the activity page reads is the end of a month of the calendar.

@@ -78,6 +78,10 @@ const messages = {
   emptyGo: 'Show {day}',
   earlier: 'Earlier period',
   later: 'Later period',
+  addFilter: 'Add a filter',
+  filterBy: 'Filter by',
+  filterChoose: 'Choose…',
+  filterNone: 'No calls in this period.',
   only: '{what}: {value}',
 } as const satisfies Messages
 export default messages

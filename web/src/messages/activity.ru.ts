@@ -79,5 +79,9 @@ export default {
   emptyGo: 'Показать {day}',
   earlier: 'Период раньше',
   later: 'Период позже',
+  addFilter: 'Добавить фильтр',
+  filterBy: 'Фильтр',
+  filterChoose: 'Выберите…',
+  filterNone: 'В этом периоде таких вызовов нет.',
   only: '{what}: {value}',
 } satisfies Translation<typeof en>

@@ -27,7 +27,6 @@ import { Chart, colorsOf, swatch } from '../../ui/chart'
 import type { Series } from '../../ui/chart-props'
 import { Empty, ErrorBox, SkeletonRows } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
-import { Chip } from '../../ui/chip'
 import { FilterBar, PeriodPicker } from '../../ui/filters'
 import { Link, LinkButton, useGo, usePageSearch } from '../../ui/link'
 import { Level } from '../../ui/marks'
@@ -35,8 +34,9 @@ import { Page, PageHead, Panel, Strip } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
 import type { Column } from '../../ui/columns'
 import { Money, Tokens, Zone } from '../../ui/values'
-import { NOTHING } from '../calls/filter'
 import { Views } from '../views/views'
+import { Narrow } from './narrow'
+import { zoomed } from './zoom'
 import { useGroupWord } from './words'
 import {
   asked,
@@ -52,8 +52,6 @@ import {
   shape,
   span,
   tagOf,
-  zoomed,
-  type Filter,
   type Metric,
   type View,
 } from './view'
@@ -114,13 +112,8 @@ export default function Activity() {
   const chosen = tagOf(view.group)
   if (chosen !== null && !tags.includes(chosen)) tags.push(chosen)
   const active = filters.filter((f) => view.only[f] !== '')
-  const without = (f?: Filter) =>
-    set((v) => ({
-      ...v,
-      only: Object.fromEntries(
-        filters.map((n) => [n, f === undefined || n === f ? '' : v.only[n]]),
-      ) as View['only'],
-    }))
+  const clear = () =>
+    set((v) => ({ ...v, only: Object.fromEntries(filters.map((n) => [n, ''])) as View['only'] }))
   return (
     <Page>
       <PageHead title={t('title')} note={u?.bucket === 'hour' ? <Zone /> : t('note')}>
@@ -135,7 +128,7 @@ export default function Activity() {
       </PageHead>
       <FilterBar
         active={active.length}
-        onClear={() => without()}
+        onClear={clear}
         end={
           <span className="inline-flex items-center gap-1">
             <span className="inline-flex max-sm:hidden">
@@ -178,24 +171,7 @@ export default function Activity() {
           />
         </Field>
       </FilterBar>
-      {active.length > 0 && (
-        <div className="flex flex-wrap gap-2 pb-3">
-          {active.map((f) => {
-            const name = t('only', {
-              what: t(`one_${f}`),
-              value:
-                ['key', 'member', 'team'].includes(f) && view.only[f] !== NOTHING
-                  ? view.only[f].slice(0, 12)
-                  : word(f, view.only[f], null),
-            })
-            return (
-              <Chip key={f} name={name} onRemove={() => without(f)}>
-                <span translate="no">{name}</span>
-              </Chip>
-            )
-          })}
-        </div>
-      )}
+      <Narrow view={view} tags={tags} onChange={(v) => set(() => v, { push: true })} />
       {q.error && !u ? (
         <ErrorBox error={q.error} onRetry={() => void q.refetch()} />
       ) : !u || !u.figures ? (

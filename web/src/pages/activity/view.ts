@@ -134,24 +134,6 @@ export function moved(p: Period, by: 1 | -1, now = Date.now()): Period | null {
     ? { from: dayText(start), to: dayText(end - DAY) }
     : { from: new Date(start).toISOString(), to: new Date(end).toISOString() }
 }
-/** What was chosen in the chart, as whole buckets. */
-export function zoomed(from: number, to: number, bucket: string): Period {
-  if (bucket === 'hour') {
-    const HOUR = 3_600_000
-    return {
-      from: new Date(Math.floor(from / HOUR) * HOUR).toISOString(),
-      to: new Date((Math.floor(to / HOUR) + 1) * HOUR).toISOString(),
-    }
-  }
-  if (bucket === 'month') {
-    const end = new Date(to)
-    return {
-      from: dayText(from).slice(0, 8) + '01',
-      to: dayText(Date.UTC(end.getUTCFullYear(), end.getUTCMonth() + 1, 0)),
-    }
-  }
-  return { from: dayText(from), to: dayText(to) }
-}
 /** The period that a report is about, for links to its calls: whole months may be more than what was chosen. */
 export const reported = (v: View, u: { bucket: string; from: string; to: string }): Period =>
   u.bucket === 'month' ? { from: u.from.slice(0, 10), to: dayText(Date.parse(u.to) - DAY) } : v.period
@@ -170,6 +152,37 @@ export function only(group: string, key: string): Record<string, string> {
   const tag = tagOf(group)
   if (tag !== null) return { tag: key || `${tag}=${NOTHING}` }
   return { [group === 'user' ? 'client_user' : group]: key || NOTHING }
+}
+/** Filters of which the API takes one at a time, with the groups of the same. */
+const alone: readonly string[] = ['tag', 'session', 'client_user']
+const isAlone = (group: string) =>
+  tagOf(group) !== null ||
+  group === 'tag' ||
+  group === 'session' ||
+  group === 'user' ||
+  group === 'client_user'
+/** The view with one filter more. Where the API cannot answer both, it is instead of the other one. */
+export function narrowed(v: View, by: Record<string, string>): View {
+  const one = Object.keys(by).some((f) => alone.includes(f))
+  const cleared = one ? Object.fromEntries(alone.map((f) => [f, ''])) : {}
+  return {
+    ...v,
+    group: one && isAlone(v.group) ? 'model' : v.group,
+    only: { ...v.only, ...cleared, ...by } as View['only'],
+  }
+}
+/** What the API is asked for the values that calls of the view have of a property: its own filter does not count. */
+export function askedForValues(
+  v: View,
+  group: string,
+  now = Date.now(),
+): { readonly [name: string]: string } {
+  const own = group === 'user' ? 'client_user' : tagOf(group) === null ? group : 'tag'
+  const out = Object.fromEntries(
+    filters.filter((f) => f === own || (isAlone(group) && alone.includes(f))).map((f) => [f, '']),
+  )
+  const named = (group === 'client_user' ? 'user' : group) as Group
+  return asked({ ...v, group: named, only: { ...v.only, ...out } as View['only'] }, now)
 }
 /** Whether a group is of all values that are beyond the bound of a day: its calls have no filter. */
 export const beyond = (key: string): boolean => /(^|=)\(other\)$/.test(key)

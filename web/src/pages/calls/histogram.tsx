@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icons'
 import { usePhone } from '../../ui/overlay'
 import { Panel } from '../../ui/page'
 import type { Period } from '../../ui/filters'
-import { zoomed } from '../activity/view'
+import { zoomed } from '../activity/zoom'
 
 export function Histogram({
   h,
