@@ -6,8 +6,8 @@ import { useT } from '../../i18n'
 import { Button } from '../../ui/button'
 import { ErrorBox } from '../../ui/feedback'
 import { Field, Select } from '../../ui/field'
-import { Chip } from '../../ui/filters'
-import { Popover } from '../../ui/overlay'
+import { Chip } from '../../ui/chip'
+import { Popover } from '../../ui/popover'
 import { NOTHING } from '../calls/filter'
 import {
   askedForValues,
