@@ -144,20 +144,6 @@ func (p *location) withUser(ctx context.Context, user string, do func(o *app.Adm
 	})
 }
 
-// adminFor opens the store for a command about one user: a user id, a wallet id, or a name that only one has.
-func (p *location) adminFor(ctx context.Context, user string) (*app.Admin, account.User, error) {
-	o, err := p.admin(ctx, false)
-	if err != nil {
-		return nil, account.User{}, err
-	}
-	u, err := o.UserNamed(ctx, user)
-	if err != nil {
-		o.Close()
-		return nil, account.User{}, err
-	}
-	return o, u, nil
-}
-
 // rubles parses an amount that a person wrote; named is its name in the error.
 func rubles(what, text string) (money.Nano, error) {
 	amount, err := money.Parse(text)

@@ -170,7 +170,8 @@ func (c *budgetDeleteCmd) Run(ctx context.Context) error {
 		if err := m.Delete(ctx, account, c.Budget, by); err != nil {
 			return err
 		}
-		fmt.Printf("%s is deleted. It binds no call any more.\nUntil %s it can be brought back: weir budget restore %s %s\n", c.Budget, time.Now().Add(budget.Kept).Format(time.DateOnly), c.User, c.Budget)
+		fmt.Printf("%s is deleted. It binds no call any more.\n", c.Budget)
+		fmt.Println(c.hint(fmt.Sprintf("Until %s it can be brought back with: weir budget restore %s %s", time.Now().Add(budget.Kept).Format(time.DateOnly), c.User, c.Budget)))
 		return nil
 	})
 }

@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/account"
+	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -50,22 +52,19 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	done, err := ledger.Adjust(ctx, o.Store.Ledger, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
-	if err != nil {
-		return err
-	}
-	b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
-	if err != nil {
-		return err
-	}
-	reported(&done)
-	fmt.Printf("Adjusted %s by %s rubles.\nBalance of %s: %s rubles\n", u.Name, done.Amount, u.Name, b.Balance)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		done, err := ledger.Adjust(ctx, o.Store.Ledger, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
+		if err != nil {
+			return err
+		}
+		b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
+		if err != nil {
+			return err
+		}
+		reported(&done)
+		fmt.Printf("Adjusted %s by %s rubles.\nBalance of %s: %s rubles\n", u.Name, done.Amount, u.Name, b.Balance)
+		return nil
+	})
 }
 
 // reported prints, for a reference that was posted before, that nothing changed.
@@ -143,26 +142,23 @@ func (c *ledgerStatementCmd) Run(ctx context.Context) error {
 	if c.Count < 1 || c.Count > 10_000 {
 		return errors.New("--count must be from 1 to 10000")
 	}
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
-	if err != nil {
-		return err
-	}
-	all, err := o.Store.Ledger.Statement(ctx, u.Wallet, math.MaxInt64, c.Count)
-	if err != nil {
-		return err
-	}
-	err = table("AT\tKIND\tRUBLES\tREFERENCE\tGENERATION\tACTOR\tREASON", func(w *tabwriter.Writer) {
-		for i := range all {
-			m := &all[i]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.At.Format(time.DateTime), m.Kind, m.Amount, m.Reference(), cmp.Or(m.Generation(), "-"), cmp.Or(m.Actor, "-"),
-				cmp.Or(m.Why(), "-"))
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		b, err := o.Store.Ledger.Balance(ctx, u.Wallet)
+		if err != nil {
+			return err
 		}
+		all, err := o.Store.Ledger.Statement(ctx, u.Wallet, math.MaxInt64, c.Count)
+		if err != nil {
+			return err
+		}
+		err = table("AT\tKIND\tRUBLES\tREFERENCE\tGENERATION\tACTOR\tREASON", func(w *tabwriter.Writer) {
+			for i := range all {
+				m := &all[i]
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.At.Format(time.DateTime), m.Kind, m.Amount, m.Reference(), cmp.Or(m.Generation(), "-"), cmp.Or(m.Actor, "-"),
+					cmp.Or(m.Why(), "-"))
+			}
+		})
+		fmt.Printf("\nCharged for calls: %s rubles\nBalance of %s: %s rubles\n", b.Charged, u.Name, b.Balance)
+		return err
 	})
-	fmt.Printf("\nCharged for calls: %s rubles\nBalance of %s: %s rubles\n", b.Charged, u.Name, b.Balance)
-	return err
 }

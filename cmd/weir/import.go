@@ -18,6 +18,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/accountapi"
 	"weir/internal/apikey"
+	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/budget"
 	"weir/internal/catalog/edit"
@@ -73,40 +74,37 @@ func (c *importing) run(ctx context.Context, source string, credentials bool) er
 	if err != nil {
 		return err
 	}
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	e, err := o.Editor(cfg)
-	if err != nil {
-		return err
-	}
-	isOrg := strings.HasPrefix(u.ID, organization.Prefix)
-	plan, built, err := planOf(ctx, e, &cfg, source, files, credentials, isOrg)
-	if err != nil {
-		return err
-	}
-	if len(plan.Credentials) > 0 { // first, since models are served where their providers have credentials
-		c.credentials(ctx, e, built, plan, by)
-		if plan, built, err = planOf(ctx, e, &cfg, source, files, false, isOrg); err != nil {
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		e, err := o.Editor(cfg)
+		if err != nil {
 			return err
 		}
-	}
-	a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store.Pages, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
-	if isOrg {
-		a.Org = &gatewayimport.Org{ID: u.ID, Members: organization.NewManager(o.Store.Organizations, o.Keys, nil, nil, time.Now), Budgets: budget.NewManager(o.Store.Accounts, time.Now), Names: o.Store.Accounts, Now: time.Now()}
-	}
-	since := "of the configuration"
-	if !built.Rate.From.IsZero() {
-		since = "since " + built.Rate.From.Format(time.DateOnly)
-	}
-	fmt.Printf("A dollar is %s rubles (%s). Limits are rounded down.\n\n", built.Rate.RubPerUSD, since)
-	if err := c.apply(ctx, plan, a, &u); err != nil {
-		return err
-	}
-	printLost(plan)
-	return nil
+		isOrg := strings.HasPrefix(u.ID, organization.Prefix)
+		plan, built, err := planOf(ctx, e, &cfg, source, files, credentials, isOrg)
+		if err != nil {
+			return err
+		}
+		if len(plan.Credentials) > 0 { // first, since models are served where their providers have credentials
+			c.credentials(ctx, e, built, plan, by)
+			if plan, built, err = planOf(ctx, e, &cfg, source, files, false, isOrg); err != nil {
+				return err
+			}
+		}
+		a := &gatewayimport.Account{User: u.ID, Keys: o.Keys, Presets: preset.NewManager(o.Store.Pages, time.Now), Check: accountapi.PresetChecker(built.Snapshot), Actor: by, Now: time.Now()}
+		if isOrg {
+			a.Org = &gatewayimport.Org{ID: u.ID, Members: organization.NewManager(o.Store.Organizations, o.Keys, nil, nil, time.Now), Budgets: budget.NewManager(o.Store.Accounts, time.Now), Names: o.Store.Accounts, Now: time.Now()}
+		}
+		since := "of the configuration"
+		if !built.Rate.From.IsZero() {
+			since = "since " + built.Rate.From.Format(time.DateOnly)
+		}
+		fmt.Printf("A dollar is %s rubles (%s). Limits are rounded down.\n\n", built.Rate.RubPerUSD, since)
+		if err := c.apply(ctx, plan, a, &u); err != nil {
+			return err
+		}
+		printLost(plan)
+		return nil
+	})
 }
 
 // planOf reads the files against the catalog as it is now.

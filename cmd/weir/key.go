@@ -9,6 +9,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/app"
 )
@@ -23,6 +24,23 @@ type keyCmd struct {
 	Disable     keySetCmd         `cmd:"" help:"Refuse a key."`
 	Enable      keySetCmd         `cmd:"" help:"Accept a disabled key again."`
 	Delete      keySetCmd         `cmd:"" help:"Delete a key for good."`
+}
+
+// keyPlace is a key.
+type keyPlace struct {
+	location
+	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+}
+
+// about opens the database, and finds the hash of the key.
+func (p *keyPlace) about(ctx context.Context, do func(o *app.Admin, hash string) error) error {
+	return p.with(ctx, func(o *app.Admin) error {
+		hash, err := o.KeyNamed(ctx, p.Key)
+		if err != nil {
+			return err
+		}
+		return do(o, hash)
+	})
 }
 
 type keyAddCmd struct {
@@ -76,8 +94,7 @@ func (r *rates) given() (*apikey.Rates, error) {
 }
 
 type keyRatesCmd struct {
-	location
-	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	keyPlace
 	rates
 }
 
@@ -87,26 +104,18 @@ func (c *keyRatesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	hash, err := o.KeyNamed(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	k, err := o.Keys.Change(ctx, "", hash, apikey.Change{Rates: &given}, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s has %s; running nodes know within 5 seconds.\n", k.Label, k.Rates)
-	return nil
+	return c.about(ctx, func(o *app.Admin, hash string) error {
+		k, err := o.Keys.Change(ctx, "", hash, apikey.Change{Rates: &given}, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s has %s; running nodes know within 5 seconds.\n", k.Label, k.Rates)
+		return nil
+	})
 }
 
 type keyPreferencesCmd struct {
-	location
-	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	keyPlace
 	preferences
 }
 
@@ -115,82 +124,72 @@ func (c *keyPreferencesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	hash, err := o.KeyNamed(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	k, err := o.Keys.ByHash(ctx, "", hash)
-	if err != nil {
-		return err
-	}
-	if !set {
-		fmt.Println(shown(k.Preferences))
+	return c.about(ctx, func(o *app.Admin, hash string) error {
+		k, err := o.Keys.ByHash(ctx, "", hash)
+		if err != nil {
+			return err
+		}
+		if !set {
+			fmt.Println(shown(k.Preferences))
+			return nil
+		}
+		if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Preferences: &text}, operator); err != nil {
+			return err
+		}
+		fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", k.Label, shown(text))
 		return nil
-	}
-	if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Preferences: &text}, operator); err != nil {
-		return err
-	}
-	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", k.Label, shown(text))
-	return nil
+	})
 }
 
 func (c *keyAddCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	n := apikey.NewKey{Name: c.Name, User: u.ID, Creator: u.ID, Management: c.Management, Strict: c.Strict}
-	if c.Limit != "" {
-		amount, err := rubles("--limit", c.Limit)
-		if err != nil {
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		n := apikey.NewKey{Name: c.Name, User: u.ID, Creator: u.ID, Management: c.Management, Strict: c.Strict}
+		if c.Limit != "" {
+			amount, err := rubles("--limit", c.Limit)
+			if err != nil {
+				return err
+			}
+			if amount < 0 {
+				return fmt.Errorf("--limit must not be negative")
+			}
+			n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
+		} else if c.Reset != "" {
+			return fmt.Errorf("--reset is the interval after which a limit starts again, so it needs --limit")
+		}
+		var err error
+		if n.Rates, err = c.given(); err != nil {
 			return err
 		}
-		if amount < 0 {
-			return fmt.Errorf("--limit must not be negative")
+		if c.Expires < 0 {
+			return fmt.Errorf("--expires must be above zero: the time from now, such as 720h")
 		}
-		n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
-	} else if c.Reset != "" {
-		return fmt.Errorf("--reset is the interval after which a limit starts again, so it needs --limit")
-	}
-	if n.Rates, err = c.given(); err != nil {
-		return err
-	}
-	if c.Expires < 0 {
-		return fmt.Errorf("--expires must be above zero: the time from now, such as 720h")
-	}
-	if c.Expires > 0 {
-		n.ExpiresAt = time.Now().Add(c.Expires)
-	}
-	if c.From != "" {
-		given, err := os.ReadFile(c.From)
-		if err != nil {
+		if c.Expires > 0 {
+			n.ExpiresAt = time.Now().Add(c.Expires)
+		}
+		if c.From != "" {
+			given, err := os.ReadFile(c.From)
+			if err != nil {
+				return err
+			}
+			n.Text = strings.TrimSpace(string(given))
+		}
+		k, text, err := o.Keys.Create(ctx, n, operator)
+		switch {
+		case err != nil:
 			return err
+		case c.From != "":
+			fmt.Println(k.Label)
+			return nil
+		case !c.Quiet:
+			fmt.Println("This is shown once:")
 		}
-		n.Text = strings.TrimSpace(string(given))
-	}
-	k, text, err := o.Keys.Create(ctx, n, operator)
-	switch {
-	case err != nil:
-		return err
-	case c.From != "":
-		fmt.Println(k.Label)
+		fmt.Println(text)
 		return nil
-	case !c.Quiet:
-		fmt.Println("This is shown once:")
-	}
-	fmt.Println(text)
-	return nil
+	})
 }
 
 type keyChangeCmd struct {
-	location
-	Key     string  `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	keyPlace
 	Name    *string `help:"Another name." placeholder:"NAME"`
 	Limit   *string `help:"Limit in rubles; none removes it." placeholder:"RUBLES"`
 	Reset   *string `help:"When the limit resets: daily, weekly, monthly or never." enum:"daily,weekly,monthly,never" placeholder:"PERIOD"`
@@ -234,33 +233,29 @@ func (c *keyChangeCmd) change(limit *apikey.Limit, now time.Time) (out apikey.Ch
 }
 
 func (c *keyChangeCmd) Run(ctx context.Context) error {
-	o, hash, err := c.adminWith(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	k, err := o.Keys.ByHash(ctx, "", hash)
-	if err != nil {
-		return err
-	}
-	change, err := c.change(k.Limit, time.Now())
-	if err != nil {
-		return err
-	}
-	if k, err = o.Keys.Change(ctx, "", hash, change, operator); err != nil {
-		return err
-	}
-	until := "without an expiry"
-	if !k.ExpiresAt.IsZero() {
-		until = "until " + k.ExpiresAt.Format(time.RFC3339)
-	}
-	fmt.Printf("%s is %q with %s, %s; running nodes know within 5 seconds.\n", k.Label, k.Name, k.Limit, until)
-	return nil
+	return c.about(ctx, func(o *app.Admin, hash string) error {
+		k, err := o.Keys.ByHash(ctx, "", hash)
+		if err != nil {
+			return err
+		}
+		change, err := c.change(k.Limit, time.Now())
+		if err != nil {
+			return err
+		}
+		if k, err = o.Keys.Change(ctx, "", hash, change, operator); err != nil {
+			return err
+		}
+		until := "without an expiry"
+		if !k.ExpiresAt.IsZero() {
+			until = "until " + k.ExpiresAt.Format(time.RFC3339)
+		}
+		fmt.Printf("%s is %q with %s, %s; running nodes know within 5 seconds.\n", k.Label, k.Name, k.Limit, until)
+		return nil
+	})
 }
 
 type keyResetCmd struct {
-	location
-	Key    string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	keyPlace
 	Reason string `help:"Why, for the audit log." required:""`
 }
 
@@ -268,31 +263,14 @@ func (c *keyResetCmd) Run(ctx context.Context) error {
 	if strings.TrimSpace(c.Reason) == "" {
 		return errors.New("--reason must say why")
 	}
-	o, hash, err := c.adminWith(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	k, err := o.Keys.ResetSpending(ctx, "", hash, c.Reason, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("The limit of %s counts from now on. What it has spent stays in the books.\n", k.Label)
-	return nil
-}
-
-// adminWith opens the database and finds a key.
-func (p *location) adminWith(ctx context.Context, key string) (*app.Admin, string, error) {
-	o, err := p.admin(ctx, false)
-	if err != nil {
-		return nil, "", err
-	}
-	hash, err := o.KeyNamed(ctx, key)
-	if err != nil {
-		o.Close()
-		return nil, "", err
-	}
-	return o, hash, nil
+	return c.about(ctx, func(o *app.Admin, hash string) error {
+		k, err := o.Keys.ResetSpending(ctx, "", hash, c.Reason, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("The limit of %s counts from now on. What it has spent stays in the books.\n", k.Label)
+		return nil
+	})
 }
 
 type keyListCmd struct {
@@ -301,68 +279,57 @@ type keyListCmd struct {
 }
 
 func (c *keyListCmd) Run(ctx context.Context) error {
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	filter := apikey.Filter{IncludeDisabled: true}
-	if c.User != "" {
-		u, err := o.UserNamed(ctx, c.User)
-		if err != nil {
-			return err
-		}
-		filter.User = u.ID
-	}
-	return table("LABEL\tNAME\tUSER\tSTATE\tLIMIT\tSPENT\tHASH", func(w *tabwriter.Writer) {
-		for ; ; filter.Offset += 100 {
-			var keys []apikey.Key
-			if keys, err = o.Keys.List(ctx, filter); err != nil || len(keys) == 0 {
-				return
+	return c.with(ctx, func(o *app.Admin) error {
+		filter := apikey.Filter{IncludeDisabled: true}
+		if c.User != "" {
+			u, err := o.UserNamed(ctx, c.User)
+			if err != nil {
+				return err
 			}
-			for i := range keys {
-				k := &keys[i]
-				spent, spendErr := o.Store.Ledger.KeySpend(ctx, k.ID)
-				if spendErr != nil {
-					err = spendErr
+			filter.User = u.ID
+		}
+		var err error
+		shown := table("LABEL\tNAME\tUSER\tSTATE\tLIMIT\tSPENT\tHASH", func(w *tabwriter.Writer) {
+			for ; ; filter.Offset += 100 {
+				var keys []apikey.Key
+				if keys, err = o.Keys.List(ctx, filter); err != nil || len(keys) == 0 {
 					return
 				}
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Label, k.Name, k.User, k.State(time.Now()), k.Limit, spent.Total, k.Hash)
+				for i := range keys {
+					k := &keys[i]
+					spent, spendErr := o.Store.Ledger.KeySpend(ctx, k.ID)
+					if spendErr != nil {
+						err = spendErr
+						return
+					}
+					fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Label, k.Name, k.User, k.State(time.Now()), k.Limit, spent.Total, k.Hash)
+				}
 			}
-		}
+		})
+		return errors.Join(shown, err)
 	})
 }
 
-type keySetCmd struct {
-	location
-	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
-}
+type keySetCmd struct{ keyPlace }
 
 func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	hash, err := o.KeyNamed(ctx, c.Key)
-	if err != nil {
-		return err
-	}
-	if verb == "delete" {
-		if err := o.Keys.Delete(ctx, "", hash, operator); err != nil {
+	return c.about(ctx, func(o *app.Admin, hash string) error {
+		if verb == "delete" {
+			if err := o.Keys.Delete(ctx, "", hash, operator); err != nil {
+				return err
+			}
+			fmt.Println("Deleted the key for good: running nodes refuse it within 5 seconds.")
+			return nil
+		}
+		disabled := verb == "disable"
+		if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Disabled: &disabled}, operator); err != nil {
 			return err
 		}
-		fmt.Println("Deleted the key for good: running nodes refuse it within 5 seconds.")
+		if disabled {
+			fmt.Println("Disabled the key: running nodes refuse it within 5 seconds.")
+		} else {
+			fmt.Println("Enabled the key.")
+		}
 		return nil
-	}
-	disabled := verb == "disable"
-	if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Disabled: &disabled}, operator); err != nil {
-		return err
-	}
-	if disabled {
-		fmt.Println("Disabled the key: running nodes refuse it within 5 seconds.")
-	} else {
-		fmt.Println("Enabled the key.")
-	}
-	return nil
+	})
 }

@@ -42,21 +42,19 @@ type orgOpen struct {
 	by audit.Actor
 }
 
-func (p *orgPlace) open(ctx context.Context) (*orgOpen, error) {
+// within opens the organization.
+func (p *orgPlace) within(ctx context.Context, do func(o *orgOpen) error) error {
 	by, err := actor(p.Actor)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	o, err := p.admin(ctx, false)
-	if err != nil {
-		return nil, err
-	}
-	out := &orgOpen{Admin: o, m: o.Organizations(), by: by}
-	if out.ms, err = orgNamed(ctx, out.m, p.Org); err != nil {
-		o.Close()
-		return nil, err
-	}
-	return out, nil
+	return p.with(ctx, func(o *app.Admin) error {
+		in := &orgOpen{Admin: o, m: o.Organizations(), by: by}
+		if in.ms, err = orgNamed(ctx, in.m, p.Org); err != nil {
+			return err
+		}
+		return do(in)
+	})
 }
 
 // orgNamed finds an organization by its id, or a name that only one has.
@@ -118,36 +116,33 @@ func (o *orgOpen) anOwner(ctx context.Context) (account.User, error) {
 type orgListCmd struct{ location }
 
 func (c *orgListCmd) Run(ctx context.Context) error {
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	m := o.Organizations()
-	all, err := m.Operated(ctx, "")
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		fmt.Println(c.hint("There are no organizations. Make one with: weir org create"))
-		return nil
-	}
-	members := make([]int, len(all))
-	for i := range all {
-		list, err := m.Members(ctx, all[i].ID)
+	return c.with(ctx, func(o *app.Admin) error {
+		m := o.Organizations()
+		all, err := m.Operated(ctx, "")
 		if err != nil {
 			return err
 		}
-		members[i] = len(list)
-	}
-	return table("ID\tNAME\tWALLET\tMEMBERS\tCREATED\tSTATE", func(w *tabwriter.Writer) {
-		for i := range all {
-			g, state := &all[i], "open"
-			if g.Disabled {
-				state = "disabled"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", g.ID, g.Name, g.Wallet, members[i], g.CreatedAt.Format(time.RFC3339), state)
+		if len(all) == 0 {
+			fmt.Println(c.hint("There are no organizations. Make one with: weir org create"))
+			return nil
 		}
+		members := make([]int, len(all))
+		for i := range all {
+			list, err := m.Members(ctx, all[i].ID)
+			if err != nil {
+				return err
+			}
+			members[i] = len(list)
+		}
+		return table("ID\tNAME\tWALLET\tMEMBERS\tCREATED\tSTATE", func(w *tabwriter.Writer) {
+			for i := range all {
+				g, state := &all[i], "open"
+				if g.Disabled {
+					state = "disabled"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", g.ID, g.Name, g.Wallet, members[i], g.CreatedAt.Format(time.RFC3339), state)
+			}
+		})
 	})
 }
 
@@ -157,41 +152,38 @@ type orgShowCmd struct {
 }
 
 func (c *orgShowCmd) Run(ctx context.Context) error {
-	o, err := (&orgPlace{location: c.location, Org: c.Org}).open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	members, err := o.m.Members(ctx, o.ms.ID)
-	if err != nil {
-		return err
-	}
-	teams, err := o.m.Teams(ctx, o.ms.ID)
-	if err != nil {
-		return err
-	}
-	keys, err := o.m.KeyCounts(ctx, o.ms.ID)
-	if err != nil {
-		return err
-	}
-	names := map[string]string{}
-	for i := range teams {
-		names[teams[i].ID] = teams[i].Name
-	}
-	fmt.Printf("%s  %s  wallet %s\nManagers see: %s\n", o.ms.ID, o.ms.Name, o.ms.Wallet, o.ms.Sees)
-	if d, err := o.m.Connection(ctx, &o.ms); err == nil {
-		fmt.Printf("Directory: %d people, %d groups, last there %s\n", d.Users, d.Groups, ending(d.UsedAt, "never"))
-	}
-	fmt.Println()
-	return table("MEMBER\tNAME\tEMAIL\tROLE\tTEAM\tKEYS\tFROM", func(w *tabwriter.Writer) {
-		for i := range members {
-			x := &members[i]
-			from := string(x.Source)
-			if from == "" {
-				from = "here"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", x.User, x.Name, x.Email, x.Role, names[x.Team], keys[x.User], from)
+	return (&orgPlace{location: c.location, Org: c.Org}).within(ctx, func(o *orgOpen) error {
+		members, err := o.m.Members(ctx, o.ms.ID)
+		if err != nil {
+			return err
 		}
+		teams, err := o.m.Teams(ctx, o.ms.ID)
+		if err != nil {
+			return err
+		}
+		keys, err := o.m.KeyCounts(ctx, o.ms.ID)
+		if err != nil {
+			return err
+		}
+		names := map[string]string{}
+		for i := range teams {
+			names[teams[i].ID] = teams[i].Name
+		}
+		fmt.Printf("%s  %s  wallet %s\nManagers see: %s\n", o.ms.ID, o.ms.Name, o.ms.Wallet, o.ms.Sees)
+		if d, err := o.m.Connection(ctx, &o.ms); err == nil {
+			fmt.Printf("Directory: %d people, %d groups, last there %s\n", d.Users, d.Groups, ending(d.UsedAt, "never"))
+		}
+		fmt.Println()
+		return table("MEMBER\tNAME\tEMAIL\tROLE\tTEAM\tKEYS\tFROM", func(w *tabwriter.Writer) {
+			for i := range members {
+				x := &members[i]
+				from := string(x.Source)
+				if from == "" {
+					from = "here"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%s\n", x.User, x.Name, x.Email, x.Role, names[x.Team], keys[x.User], from)
+			}
+		})
 	})
 }
 
@@ -207,24 +199,21 @@ func (c *orgCreateCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, err := c.admin(ctx, false)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	u, err := o.UserNamed(ctx, c.Owner)
-	if err != nil {
-		return err
-	}
-	if strings.HasPrefix(u.ID, organization.Prefix) {
-		return errors.New("--owner must be a person: an organization cannot own another")
-	}
-	made, err := o.Organizations().Create(ctx, c.Name, u.ID, by)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Made %s. %s is its owner, its wallet is %s.\n", made.ID, u.Name, made.Wallet)
-	return nil
+	return c.with(ctx, func(o *app.Admin) error {
+		u, err := o.UserNamed(ctx, c.Owner)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(u.ID, organization.Prefix) {
+			return errors.New("--owner must be a person: an organization cannot own another")
+		}
+		made, err := o.Organizations().Create(ctx, c.Name, u.ID, by)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Made %s. %s is its owner, its wallet is %s.\n", made.ID, u.Name, made.Wallet)
+		return nil
+	})
 }
 
 type orgMembersCmd struct {
@@ -239,6 +228,17 @@ type orgMember struct {
 	User string `arg:"" help:"Name or id of the user."`
 }
 
+// about opens the organization for an act on the user.
+func (m *orgMember) about(ctx context.Context, do func(o *orgOpen, u account.User) error) error {
+	return m.within(ctx, func(o *orgOpen) error {
+		u, err := o.UserNamed(ctx, m.User)
+		if err != nil {
+			return err
+		}
+		return do(o, u)
+	})
+}
+
 type orgAddCmd struct {
 	orgMember
 	Role string `help:"owner, manager, member or billing (${default})." enum:"owner,manager,member,billing" default:"member"`
@@ -246,44 +246,30 @@ type orgAddCmd struct {
 }
 
 func (c *orgAddCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	team, err := o.team(ctx, c.Team)
-	if err != nil {
-		return err
-	}
-	if err := o.m.AddMember(ctx, &o.ms, u.ID, apikey.OrgRole(c.Role), team, o.by); err != nil {
-		return err
-	}
-	fmt.Printf("%s is %s of %s.\n", u.Name, c.Role, o.ms.Name)
-	return nil
+	return c.about(ctx, func(o *orgOpen, u account.User) error {
+		team, err := o.team(ctx, c.Team)
+		if err != nil {
+			return err
+		}
+		if err := o.m.AddMember(ctx, &o.ms, u.ID, apikey.OrgRole(c.Role), team, o.by); err != nil {
+			return err
+		}
+		fmt.Printf("%s is %s of %s.\n", u.Name, c.Role, o.ms.Name)
+		return nil
+	})
 }
 
 type orgRemoveCmd struct{ orgMember }
 
 func (c *orgRemoveCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	keys, err := o.m.Remove(ctx, &o.ms, "", u.ID, o.by)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s is no member of %s any more. %d keys have stopped.\n", u.Name, o.ms.Name, keys)
-	return nil
+	return c.about(ctx, func(o *orgOpen, u account.User) error {
+		keys, err := o.m.Remove(ctx, &o.ms, "", u.ID, o.by)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s is no member of %s any more. %d keys have stopped.\n", u.Name, o.ms.Name, keys)
+		return nil
+	})
 }
 
 type orgRoleCmd struct {
@@ -293,28 +279,21 @@ type orgRoleCmd struct {
 }
 
 func (c *orgRoleCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	u, err := o.UserNamed(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	if c.Team != nil {
-		id, err := o.team(ctx, *c.Team)
-		if err != nil {
+	return c.about(ctx, func(o *orgOpen, u account.User) error {
+		if c.Team != nil {
+			id, err := o.team(ctx, *c.Team)
+			if err != nil {
+				return err
+			}
+			c.Team = &id
+		}
+		role := apikey.OrgRole(c.Role)
+		if _, err := o.m.SetMember(ctx, &o.ms, u.ID, &role, c.Team, o.by); err != nil {
 			return err
 		}
-		c.Team = &id
-	}
-	role := apikey.OrgRole(c.Role)
-	if _, err := o.m.SetMember(ctx, &o.ms, u.ID, &role, c.Team, o.by); err != nil {
-		return err
-	}
-	fmt.Printf("%s is %s of %s.\n", u.Name, c.Role, o.ms.Name)
-	return nil
+		fmt.Printf("%s is %s of %s.\n", u.Name, c.Role, o.ms.Name)
+		return nil
+	})
 }
 
 type orgInviteCmd struct {
@@ -327,25 +306,22 @@ type orgInviteCmd struct {
 }
 
 func (c *orgInviteCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	team, err := o.team(ctx, c.Team)
-	if err != nil {
-		return err
-	}
-	owner, err := o.anOwner(ctx)
-	if err != nil {
-		return err
-	}
-	path, i, err := o.m.Invite(ctx, &o.ms, organization.NewInvitation{Email: c.Email, Role: apikey.OrgRole(c.Role), Team: team, Places: c.Places, Days: c.Days}, auth.Person{User: owner}, o.by)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("%s\nIt works for %d, until %s. It is shown this once.\n", o.Link(path), i.Places, i.ExpiresAt.Format(time.RFC3339))
-	return nil
+	return c.within(ctx, func(o *orgOpen) error {
+		team, err := o.team(ctx, c.Team)
+		if err != nil {
+			return err
+		}
+		owner, err := o.anOwner(ctx)
+		if err != nil {
+			return err
+		}
+		path, i, err := o.m.Invite(ctx, &o.ms, organization.NewInvitation{Email: c.Email, Role: apikey.OrgRole(c.Role), Team: team, Places: c.Places, Days: c.Days}, auth.Person{User: owner}, o.by)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%s\nIt works for %d, until %s. It is shown this once.\n", o.Link(path), i.Places, i.ExpiresAt.Format(time.RFC3339))
+		return nil
+	})
 }
 
 type orgTeamsCmd struct {
@@ -361,27 +337,24 @@ type orgTeamsListCmd struct {
 }
 
 func (c *orgTeamsListCmd) Run(ctx context.Context) error {
-	o, err := (&orgPlace{location: c.location, Org: c.Org}).open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	teams, err := o.m.Teams(ctx, o.ms.ID)
-	if err != nil {
-		return err
-	}
-	members, err := o.m.Members(ctx, o.ms.ID)
-	if err != nil {
-		return err
-	}
-	count := map[string]int{}
-	for i := range members {
-		count[members[i].Team]++
-	}
-	return table("ID\tNAME\tMEMBERS", func(w *tabwriter.Writer) {
-		for i := range teams {
-			fmt.Fprintf(w, "%s\t%s\t%d\n", teams[i].ID, teams[i].Name, count[teams[i].ID])
+	return (&orgPlace{location: c.location, Org: c.Org}).within(ctx, func(o *orgOpen) error {
+		teams, err := o.m.Teams(ctx, o.ms.ID)
+		if err != nil {
+			return err
 		}
+		members, err := o.m.Members(ctx, o.ms.ID)
+		if err != nil {
+			return err
+		}
+		count := map[string]int{}
+		for i := range members {
+			count[members[i].Team]++
+		}
+		return table("ID\tNAME\tMEMBERS", func(w *tabwriter.Writer) {
+			for i := range teams {
+				fmt.Fprintf(w, "%s\t%s\t%d\n", teams[i].ID, teams[i].Name, count[teams[i].ID])
+			}
+		})
 	})
 }
 
@@ -391,62 +364,58 @@ type orgTeamsAddCmd struct {
 }
 
 func (c *orgTeamsAddCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	t, err := o.m.AddTeam(ctx, &o.ms, c.Name, o.by)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Made %s: %s.\n", t.ID, t.Name)
-	return nil
+	return c.within(ctx, func(o *orgOpen) error {
+		t, err := o.m.AddTeam(ctx, &o.ms, c.Name, o.by)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Made %s: %s.\n", t.ID, t.Name)
+		return nil
+	})
+}
+
+// orgTeam is a team of an organization.
+type orgTeam struct {
+	orgPlace
+	Team string `arg:"" help:"Name or id of the team."`
+}
+
+// about opens the organization for an act on the team with an id.
+func (t *orgTeam) about(ctx context.Context, do func(o *orgOpen, id string) error) error {
+	return t.within(ctx, func(o *orgOpen) error {
+		id, err := o.team(ctx, t.Team)
+		if err != nil {
+			return err
+		}
+		return do(o, id)
+	})
 }
 
 type orgTeamsRenameCmd struct {
-	orgPlace
-	Team string `arg:"" help:"Name or id of the team."`
+	orgTeam
 	Name string `arg:"" help:"What it is called from now on."`
 }
 
 func (c *orgTeamsRenameCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	id, err := o.team(ctx, c.Team)
-	if err != nil {
-		return err
-	}
-	if err := o.m.RenameTeam(ctx, &o.ms, id, c.Name, o.by); err != nil {
-		return err
-	}
-	fmt.Printf("%s is %s now.\n", id, c.Name)
-	return nil
+	return c.about(ctx, func(o *orgOpen, id string) error {
+		if err := o.m.RenameTeam(ctx, &o.ms, id, c.Name, o.by); err != nil {
+			return err
+		}
+		fmt.Printf("%s is %s now.\n", id, c.Name)
+		return nil
+	})
 }
 
-type orgTeamsDeleteCmd struct {
-	orgPlace
-	Team string `arg:"" help:"Name or id of the team."`
-}
+type orgTeamsDeleteCmd struct{ orgTeam }
 
 func (c *orgTeamsDeleteCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	id, err := o.team(ctx, c.Team)
-	if err != nil {
-		return err
-	}
-	if err := o.m.DeleteTeam(ctx, &o.ms, id, o.by); err != nil {
-		return err
-	}
-	fmt.Printf("%s is deleted. Its members are in no team now.\n", id)
-	return nil
+	return c.about(ctx, func(o *orgOpen, id string) error {
+		if err := o.m.DeleteTeam(ctx, &o.ms, id, o.by); err != nil {
+			return err
+		}
+		fmt.Printf("%s is deleted. Its members are in no team now.\n", id)
+		return nil
+	})
 }
 
 type orgScimCmd struct {
@@ -457,34 +426,28 @@ type orgScimCmd struct {
 type orgScimTokenCmd struct{ orgPlace }
 
 func (c *orgScimTokenCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	owner, err := o.anOwner(ctx)
-	if err != nil {
-		return err
-	}
-	token, err := o.m.Connect(ctx, &o.ms, owner.ID, o.by)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("URL    %s\nToken  %s\nThe token is shown this once.\n", o.Link(scim.Root), token)
-	return nil
+	return c.within(ctx, func(o *orgOpen) error {
+		owner, err := o.anOwner(ctx)
+		if err != nil {
+			return err
+		}
+		token, err := o.m.Connect(ctx, &o.ms, owner.ID, o.by)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("URL    %s\nToken  %s\nThe token is shown this once.\n", o.Link(scim.Root), token)
+		return nil
+	})
 }
 
 type orgScimEndCmd struct{ orgPlace }
 
 func (c *orgScimEndCmd) Run(ctx context.Context) error {
-	o, err := c.open(ctx)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.m.Disconnect(ctx, &o.ms, o.by); err != nil {
-		return err
-	}
-	fmt.Printf("The token of %s does not work any more. Its members stay, and are managed here.\n", o.ms.Name)
-	return nil
+	return c.within(ctx, func(o *orgOpen) error {
+		if err := o.m.Disconnect(ctx, &o.ms, o.by); err != nil {
+			return err
+		}
+		fmt.Printf("The token of %s does not work any more. Its members stay, and are managed here.\n", o.ms.Name)
+		return nil
+	})
 }

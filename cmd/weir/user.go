@@ -8,6 +8,7 @@ import (
 	"os"
 	"text/tabwriter"
 
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/app"
 )
@@ -110,16 +111,13 @@ type userRoleCmd struct {
 }
 
 func (c *userRoleCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.Users.SetRole(ctx, u.ID, apikey.Role(c.Role), operator); err != nil {
-		return err
-	}
-	fmt.Printf("%s is %s now; %s\n", u.Name, c.Role, soon)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if err := o.Users.SetRole(ctx, u.ID, apikey.Role(c.Role), operator); err != nil {
+			return err
+		}
+		fmt.Printf("%s is %s now; %s\n", u.Name, c.Role, soon)
+		return nil
+	})
 }
 
 type userSetupCmd struct{ location }
@@ -173,17 +171,14 @@ type userResetCmd struct {
 }
 
 func (c *userResetCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	link, err := o.ResetLink(ctx, u, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Hand this over to %s; it works once, for an hour:\n\n  %s\n", u.Name, link)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		link, err := o.ResetLink(ctx, u, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Hand this over to %s; it works once, for an hour:\n\n  %s\n", u.Name, link)
+		return nil
+	})
 }
 
 type userReleaseCmd struct {
@@ -192,16 +187,13 @@ type userReleaseCmd struct {
 }
 
 func (c *userReleaseCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.ReleasePasskey(ctx, u, operator); err != nil {
-		return err
-	}
-	fmt.Printf("%s signs in without a passkey from now on, and is signed out everywhere.\n", u.Name)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if err := o.ReleasePasskey(ctx, u, operator); err != nil {
+			return err
+		}
+		fmt.Printf("%s signs in without a passkey from now on, and is signed out everywhere.\n", u.Name)
+		return nil
+	})
 }
 
 type userEmailCmd struct {
@@ -211,16 +203,13 @@ type userEmailCmd struct {
 }
 
 func (c *userEmailCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.SetAddress(ctx, u, c.Email, operator); err != nil {
-		return err
-	}
-	fmt.Printf("%s signs in with %s from now on, and is signed out everywhere.\n", u.Name, c.Email)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if err := o.SetAddress(ctx, u, c.Email, operator); err != nil {
+			return err
+		}
+		fmt.Printf("%s signs in with %s from now on, and is signed out everywhere.\n", u.Name, c.Email)
+		return nil
+	})
 }
 
 // preferences are the flags and arguments of commands that show or set provider preferences.
@@ -260,21 +249,18 @@ func (c *userPreferencesCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if !set {
-		fmt.Println(shown(u.Preferences))
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if !set {
+			fmt.Println(shown(u.Preferences))
+			return nil
+		}
+		text, err = o.Users.ChangePreferences(ctx, u.ID, func(was string) (string, error) { return app.KeepStoring(was, text) }, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", u.Name, shown(text))
 		return nil
-	}
-	text, err = o.Users.ChangePreferences(ctx, u.ID, func(was string) (string, error) { return app.KeepStoring(was, text) }, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", u.Name, shown(text))
-	return nil
+	})
 }
 
 type userForgetCmd struct {
@@ -284,20 +270,17 @@ type userForgetCmd struct {
 }
 
 func (c *userForgetCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if !c.Yes {
-		fmt.Printf("This would delete the account of %s (%s) for good: name, address, ways to sign in, keys, settings, files, stored responses and chats. Charges, invoices and the money in the wallet %s stay. Delete it with --yes.\n", u.Name, u.ID, u.Wallet)
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if !c.Yes {
+			fmt.Printf("This would delete the account of %s (%s) for good: name, address, ways to sign in, keys, settings, files, stored responses and chats. Charges, invoices and the money in the wallet %s stay. Delete it with --yes.\n", u.Name, u.ID, u.Wallet)
+			return nil
+		}
+		if err := o.Users.Forget(ctx, u.ID, operator); err != nil {
+			return err
+		}
+		fmt.Printf("Deleted the account %s: running nodes refuse all its keys within 5 seconds.\n", u.ID)
 		return nil
-	}
-	if err := o.Users.Forget(ctx, u.ID, operator); err != nil {
-		return err
-	}
-	fmt.Printf("Deleted the account %s: running nodes refuse all its keys within 5 seconds.\n", u.ID)
-	return nil
+	})
 }
 
 type userSignOutCmd struct {
@@ -307,17 +290,14 @@ type userSignOutCmd struct {
 }
 
 func (c *userSignOutCmd) Run(ctx context.Context) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	sessions, keys, err := o.SignOut(ctx, u, c.Keys, operator)
-	if err != nil {
-		return err
-	}
-	fmt.Printf("Signed %s out. Sessions that ended: %d; keys that were disabled: %d.\n", u.Name, sessions, keys)
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		sessions, keys, err := o.SignOut(ctx, u, c.Keys, operator)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("Signed %s out. Sessions that ended: %d; keys that were disabled: %d.\n", u.Name, sessions, keys)
+		return nil
+	})
 }
 
 type userSetCmd struct {
@@ -326,18 +306,15 @@ type userSetCmd struct {
 }
 
 func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
-	o, u, err := c.adminFor(ctx, c.User)
-	if err != nil {
-		return err
-	}
-	defer o.Close()
-	if err := o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator); err != nil {
-		return err
-	}
-	if verb == "disable" {
-		fmt.Printf("Disabled %s: running nodes refuse all their keys within 5 seconds.\n", u.Name)
-	} else {
-		fmt.Printf("Enabled %s.\n", u.Name)
-	}
-	return nil
+	return c.withUser(ctx, c.User, func(o *app.Admin, u account.User) error {
+		if err := o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator); err != nil {
+			return err
+		}
+		if verb == "disable" {
+			fmt.Printf("Disabled %s: running nodes refuse all their keys within 5 seconds.\n", u.Name)
+		} else {
+			fmt.Printf("Enabled %s.\n", u.Name)
+		}
+		return nil
+	})
 }

@@ -201,7 +201,7 @@ test('a tree of agents adds up in every line; one agent and then the whole tree 
 
   // Its amount is raised within the one above it, and lowered, with the keyboard.
   const amount = page.getByRole('dialog'), rubles = amount.getByLabel('Amount', { exact: true });
-  const shown = async () => number(await main.getByRole('row', { name: /tester/ }).locator('[data-col=amount] [title]').getAttribute('title'));
+  const shown = async () => number(await main.getByRole('row', { name: /tester/ }).locator('[data-col=amount] span[title]').getAttribute('title'));
   await main.getByRole('button', { name: 'Change the amount of tester' }).press('Enter');
   await rubles.fill('much');
   await amount.getByText('Rubles, such as 100 or 0.5').waitFor();
