@@ -43,7 +43,8 @@ const messages = {
   missingText: 'The address may be mistyped, or the agent is of another account.',
   toList: 'All agents',
   amountOf: 'Change the amount of {name}',
-  amountHelp: 'Rubles: all that it may spend, with the agents below it. More than the keys above it have left it cannot have.',
+  amountHelp:
+    'Rubles: all that it may spend, with the agents below it. More than the keys above it have left it cannot have.',
   amountWrong: 'Rubles, such as 100 or 0.5',
   amountLeaves: '{left} will be left. Calls that begin from now on and running ones that need more go by it.',
   amountBelow: 'That is less than the {used} spent and on hold: new calls are refused at once.',

@@ -80,7 +80,12 @@ function Tree({
     <span className="inline-flex items-center gap-1">
       <Money value={a.amount} />
       {!over(a) && (
-        <IconButton small icon="edit" label={t('amountOf', { name: a.name })} onClick={() => setChanging(a)} />
+        <IconButton
+          small
+          icon="edit"
+          label={t('amountOf', { name: a.name })}
+          onClick={() => setChanging(a)}
+        />
       )}
     </span>
   )

@@ -56,11 +56,7 @@ export default function Amount({ a, onClose }: { a: Agent; onClose: () => void }
           if (!save.busy && to) save.run()
         }}
       >
-        <Field
-          label={t('amount')}
-          help={t('amountHelp')}
-          error={to ? save.at('limit') : t('amountWrong')}
-        >
+        <Field label={t('amount')} help={t('amountHelp')} error={to ? save.at('limit') : t('amountWrong')}>
           <Input inputMode="decimal" value={text} onChange={(e) => setText(e.target.value)} />
         </Field>
         {to &&
