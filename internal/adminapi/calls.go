@@ -83,7 +83,7 @@ type AdminCallTimes struct {
 	TotalCalls  int64       `json:"total_calls"`
 	TotalFailed int64       `json:"total_failed"`
 	TotalCost   money.Nano  `json:"total_cost"`                                    // what they were charged, VAT within it
-	Earned      *CallsSold  `json:"earned"`                                        // null where no sum tells it: of a person, where some hours of a day, a key, a kind or a result is asked for
+	Earned      *CallsSold  `json:"earned"`                                        // null where no sum has it: of a person, where some hours of a day, a key, a kind or a result is asked for
 	Uncounted   []string    `json:"uncounted" enum:"min_cost,status,provider_key"` // what of the question keeps calls from being counted, because no sum has it; then there are no figures, and the list has the calls
 }
 

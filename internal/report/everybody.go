@@ -70,7 +70,7 @@ type ResultRow struct {
 // Times are how many calls there were over time.
 type Times struct {
 	Usage
-	Sold      *Sale // what the calls brought; nil where no sum tells it
+	Sold      *Sale // what the calls brought; nil where no sum has it
 	Uncounted []Beside
 }
 

@@ -9153,7 +9153,7 @@ export interface components {
             total_failed: number;
             /** @description What they were charged, VAT within it */
             total_cost: components["schemas"]["Decimal"];
-            /** @description Null where no sum tells it: of a person, where some hours of a day, a key, a kind or a result is asked for */
+            /** @description Null where no sum has it: of a person, where some hours of a day, a key, a kind or a result is asked for */
             earned: components["schemas"]["CallsSold"] | null;
             /** @description What of the question keeps calls from being counted, because no sum has it; then there are no figures, and the list has the calls */
             uncounted: ("min_cost" | "status" | "provider_key")[];
