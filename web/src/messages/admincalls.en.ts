@@ -21,7 +21,7 @@ const messages = {
   sumMargin: 'Margin',
   unknownCost: { one: 'not known of {n} call', other: 'not known of {n} calls' },
   noMargin:
-    'Of one account, provider’s cost and margin are summed up for whole days, by model and provider. The CSV has them for each call.',
+    'For one account, the provider’s cost and the margin are summed over whole days, by model and provider. The CSV has them for each call.',
   uncounted: 'No chart and no sums: none are kept {by}. The list and the CSV have all of these calls.',
   by_min_cost: 'by what a call cost',
   by_status: 'of an account or key by status',

@@ -44,9 +44,9 @@ const messages = {
   toList: 'All agents',
   amountOf: 'Change the amount of {name}',
   amountHelp:
-    'Rubles: all that it may spend, with the agents below it. More than the keys above it have left it cannot have.',
+    'Rubles: all that it may spend, together with the agents below it. It cannot be more than the keys above it have left.',
   amountWrong: 'Rubles, such as 100 or 0.5',
-  amountLeaves: '{left} will be left. Calls that begin from now on and running ones that need more go by it.',
+  amountLeaves: '{left} will be left, for calls that begin now and for running ones that need more.',
   amountBelow: 'That is less than the {used} spent and on hold: new calls are refused at once.',
   stop: 'Stop',
   stopOf: 'Stop {name}',

@@ -128,7 +128,7 @@ const messages = {
   doesBelowSoft: 'That is less than is spent already: its alarms go out.',
   deleteTitle: 'Delete the budget {name}?',
   deleteText:
-    'No call is bound by it any more: the wallet and the other budgets are what holds. For seven days it can be brought back with what it has counted, {spent} so far. A new budget of this scope begins at 0.',
+    'It binds no call any more; the wallet and other budgets still do. For seven days you can bring it back with what it has counted, {spent} so far. A new budget of this scope begins at 0.',
   deleteRules: 'Its rules for models, providers and data stop, too.',
   deleted: '{name} is deleted',
 } as const satisfies Messages
