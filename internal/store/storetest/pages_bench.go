@@ -140,6 +140,13 @@ func PagesBench(b *testing.B, open func(b *testing.B, now func() time.Time) Page
 		{"usage 366 days by key of one model, all figures", whole(report.Key, report.Day, 366, report.Filter{Model: "vendor/model-3"})},
 		{"usage 366 days by model of one key and kind", query(report.Model, report.Day, 366, report.Filter{Key: keyOf(0, 3), Kind: "completions"})},
 		{"usage 8 days by hour and key of one model, all figures", whole(report.Key, report.Hour, 8, report.Filter{Model: "vendor/model-3"})},
+		{"usage 90 days by value of a tag", query(report.TagNamed("project"), report.Day, 90, report.Filter{})},
+		{"usage 90 days by name of tags", query(report.TagNames, report.Day, 90, report.Filter{})},
+		{"usage 90 days by session", query(report.Session, report.Day, 90, report.Filter{})},
+		{"usage 90 days by model of one tag", query(report.Model, report.Day, 90, report.Filter{Tag: "project=p3"})},
+		{"usage 90 days by value of a tag of one key", query(report.TagNamed("project"), report.Day, 90, report.Filter{Key: keyOf(0, 3)})},
+		{"calls of one tag", search(90, report.Filter{Tag: "project=p3"}, 0)},
+		{"calls of a session", search(90, report.Filter{Session: "session-77"}, 0)},
 		{"histogram of 8 days by hour", whole(report.None, report.Hour, 8, report.Filter{})},
 		{"histogram of 90 days of failures of one model", whole(report.None, report.Day, 90, report.Filter{Model: "vendor/model-5", Result: report.Failed})},
 		{"calls, newest", search(30, report.Filter{}, 0)},
@@ -477,7 +484,7 @@ func (f *pagesFill) call(at time.Time, w int) record.Call {
 		FirstContent: 300 * time.Millisecond, Generating: time.Second, Duration: 1400 * time.Millisecond, Catalog: "c-1",
 		Candidates: []record.Candidate{{Endpoint: provider + "/" + model, Order: 1, Score: 0.5, Reason: "weight", Slug: model}, {Endpoint: "other/" + model, Order: 2, Reason: "price", Slug: model}},
 		Attempts:   []record.Attempt{{Endpoint: provider + "/" + model, Provider: provider, ProviderKey: "0123456789ab", Status: 200, FirstContent: 300 * time.Millisecond, Ended: 1390 * time.Millisecond}},
-		UserAgent:  "openai-python/1.99.0"}
+		UserAgent:  "openai-python/1.99.0", Tags: []string{"env=" + pick(random, "prod", "test"), fmt.Sprint("project=p", random.IntN(10))}, Session: fmt.Sprint("session-", random.IntN(3000))}
 	switch random.IntN(40) {
 	case 0:
 		c.Error, c.Status, c.Settled, c.Cost, c.Lines = pick(random, "rate_limit_exceeded", "timeout", "provider_unavailable"), 503, false, 0, nil

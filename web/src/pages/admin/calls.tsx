@@ -392,7 +392,7 @@ function useColumnsOf(filter: Filter, set: (f: Partial<Filter>) => void) {
             <button
               type="button"
               title={t('onlyProviderKey')}
-              aria-label={`${r.provider_key}: ${t('onlyProviderKey')}`}
+              aria-label={`${r.provider_key.slice(0, 6)}: ${t('onlyProviderKey')}`}
               onClick={() => set({ pkey: r.provider_key! })}
               className="text-small text-ink3 hover:text-accent-ink hover:underline"
             >

@@ -227,7 +227,7 @@ export default function Calls() {
               (filter.model || t('allModels'))
             }
             none={t('allModels')}
-            className="max-md:w-full md:max-w-[200px]"
+            className="max-md:w-full md:w-[200px]"
             onChange={(model) => set({ model })}
           />
         </Field>
@@ -239,7 +239,7 @@ export default function Calls() {
               { value: '', label: t('allProviders') },
               ...providers.map((p) => ({ value: p.id, label: p.name })),
             ])}
-            className="max-md:w-full md:max-w-[180px]"
+            className="max-md:w-full md:w-[180px]"
           />
         </Field>
         <Field label={t('key')} className="md:[&>div]:sr-only">
@@ -247,7 +247,7 @@ export default function Calls() {
             value={filter.key}
             onChange={(e) => set({ key: e.target.value })}
             options={known(filter.key, keyOptions)}
-            className="max-md:w-full md:max-w-[140px]"
+            className="max-md:w-full md:w-[140px]"
           />
         </Field>
         <Field label={t('result')} className="md:[&>div]:sr-only">
