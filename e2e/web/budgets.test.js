@@ -140,7 +140,7 @@ test('budgets are made and nest, the strictest wins, and its refusal is the one 
   await main.getByRole('button', { name: 'Actions for project=atlas' }).press('Enter');
   await page.getByRole('menuitem', { name: 'Delete' }).press('Enter');
   const sure = page.getByRole('alertdialog');
-  await sure.getByText(/No call is bound by it any more.*what it has counted, 0\.0\d+\s₽ so far.*Its rules/).waitFor();
+  await sure.getByText(/It binds no call any more.*what it has counted, 0\.0\d+\s₽ so far.*Its rules/).waitFor();
   await accessible(page);
   await sure.getByRole('button', { name: 'Delete' }).press('Enter');
   const atlas = main.getByRole('button', { name: 'Actions for project=atlas' });

@@ -93,6 +93,6 @@ test('it fits 360 px', async () => {
 
 test('what a price is for is said in the language of the page', async () => {
   const page = await open(b, weir, { path: '/admin/catalog?q=sim%2Flisten', signedIn: true, language: 'ru' });
-  await page.getByText('минута звука').filter({ visible: true }).first().waitFor();
+  await page.getByText('минута аудио').filter({ visible: true }).first().waitFor();
   await page.done();
 });
