@@ -1,3 +1,4 @@
+import '../src/renewed'
 import { provide } from '../src/i18n'
 
 // Moments are written by the clock of the zone: where tests run must not matter.

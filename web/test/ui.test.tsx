@@ -20,6 +20,21 @@ afterEach(() => {
 const said = (ids: string | null) =>
   (ids ?? '').split(' ').map((id) => document.getElementById(id)?.textContent)
 
+test('a field takes text again when it no longer has a longest length', () => {
+  const { rerender } = render(<Input aria-label="Field" maxLength={2} minLength={1} />)
+  rerender(<Input aria-label="Field" />)
+  const field = screen.getByLabelText<HTMLInputElement>('Field')
+  expect([field.getAttribute('maxlength'), field.getAttribute('minlength')]).toEqual([null, null])
+  rerender(<Input aria-label="Field" maxLength={3} />)
+  expect(screen.getByLabelText<HTMLInputElement>('Field').maxLength).toBe(3)
+})
+
+test('an image without an address does not ask for the page', () => {
+  const { container, rerender } = render(<img alt="" src="/a.png" />)
+  rerender(<img alt="" />)
+  expect(container.querySelector('img')!.hasAttribute('src')).toBe(false)
+})
+
 test('a busy button keeps the focus and takes no press', () => {
   const press = vi.fn()
   const { rerender } = render(<Button onClick={press}>Save</Button>)

@@ -1,3 +1,4 @@
+import '../renewed'
 import '../trusted'
 import '../styles.css'
 import { StrictMode } from 'react'
