@@ -149,7 +149,7 @@ export default {
   play_image: 'Создать изображение',
   play_video: 'Создать видео',
   play_audio: 'Речь и расшифровка',
-  play_embeddings: 'Эмбеддинги текстов',
+  play_embeddings: 'Векторы текстов',
   paletteKeys: 'Ключи',
   paletteOpen: 'Открыть',
   paletteCall: 'Открыть вызов {id}',

@@ -115,7 +115,7 @@ export default {
   mode_image: 'Изображение',
   mode_video: 'Видео',
   mode_audio: 'Аудио',
-  mode_embeddings: 'Эмбеддинги',
+  mode_embeddings: 'Векторы',
   tableOf: 'Таблица',
   files: 'Файлы',
   attach: 'Прикрепить',
