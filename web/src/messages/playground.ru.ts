@@ -114,7 +114,7 @@ export default {
   mode_chat: 'Чат',
   mode_image: 'Изображение',
   mode_video: 'Видео',
-  mode_audio: 'Аудио',
+  mode_audio: 'Звук',
   mode_embeddings: 'Векторы',
   tableOf: 'Таблица',
   files: 'Файлы',

@@ -24,11 +24,11 @@ export function Sidebar({
   children: ReactNode
 }) {
   return (
-    <div className="flex min-h-[calc(100dvh-52px)]">
+    <div className="flex min-h-[calc(100dvh-52px-var(--mark,0px))]">
       <nav
         aria-label={label}
         className={
-          'sticky top-[52px] hidden h-[calc(100dvh-52px)] w-[212px] flex-none flex-col gap-px overflow-y-auto ' +
+          'sticky top-[52px] hidden h-[calc(100dvh-52px-var(--mark,0px))] w-[212px] flex-none flex-col gap-px overflow-y-auto ' +
           `border-r border-line p-3 md:flex ${marked ? 'border-t-2 border-t-accent' : ''}`
         }
       >

@@ -92,7 +92,7 @@ export function Frame({
     <div
       ref={box}
       style={style}
-      className="flex h-[calc(100dvh-52px)] min-h-96 max-md:h-[calc(100dvh-132px)]"
+      className="flex h-[calc(100dvh-52px-var(--mark,0px))] min-h-96 max-md:h-[calc(100dvh-132px-var(--mark,0px))]"
     >
       <h1 tabIndex={-1} className="sr-only">
         {t('titleOf', { mode: t(`mode_${mode}`) })}
