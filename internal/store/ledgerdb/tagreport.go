@@ -29,8 +29,45 @@ func (s *Ledger) sorts(ctx context.Context, q *report.Query) (by report.Sorted, 
 	return by, found, err
 }
 
+// alone is the user of an account whose calls name no members, and so are all its user's; "" of an organization.
+func (s *Ledger) alone(ctx context.Context, wallet string) (user string, err error) {
+	_, err = s.first(ctx, &user, "SELECT id FROM users WHERE wallet = $1 AND NOT EXISTS (SELECT 1 FROM tag_days WHERE wallet = $1 AND part = '"+string(report.Member)+"')", []any{wallet})
+	return user, err
+}
+
 // usageByTags sums the rows of calls that have a property; those without it are what is left of all.
 func (s *Ledger) usageByTags(ctx context.Context, q report.Query, by report.Sorted) ([]report.Row, error) {
+	if by.Part == report.Member || q.Part != report.Member && q.Filter.Member == "" {
+		return s.tagUsage(ctx, q, by)
+	}
+	switch user, err := s.alone(ctx, q.Wallet); {
+	case err != nil:
+		return nil, err
+	case user == "":
+		return s.tagUsage(ctx, q, by)
+	default:
+		return s.usageAlone(ctx, q, by, user)
+	}
+}
+
+// usageAlone is tagUsage about members where there is one user.
+func (s *Ledger) usageAlone(ctx context.Context, q report.Query, by report.Sorted, user string) ([]report.Row, error) {
+	if m := q.Filter.Member; m != "" && m != user {
+		return nil, nil
+	}
+	q.Filter.Member = ""
+	if q.Part != report.Member {
+		return s.tagUsage(ctx, q, by)
+	}
+	q.Part = report.None
+	rows, err := s.tagUsage(ctx, q, by)
+	for i := range rows {
+		rows[i].Value = user
+	}
+	return rows, err
+}
+
+func (s *Ledger) tagUsage(ctx context.Context, q report.Query, by report.Sorted) ([]report.Row, error) {
 	rest := q
 	without(&rest.Filter, by.Part)
 	switch {
@@ -161,6 +198,14 @@ func (s *Ledger) lastTagged(ctx context.Context, wallet string, f report.Filter,
 	}
 	c.Add("day >= ? AND day <= ?", h.Day(from).Format(time.DateOnly), h.Day(latest).Format(time.DateOnly))
 	without(&f, by.Part)
+	if f.Member != "" {
+		switch user, err := s.alone(ctx, wallet); {
+		case err != nil:
+			return time.Time{}, err
+		case user == f.Member:
+			f.Member = ""
+		}
+	}
 	names := tagColumnsOf(by.Part)
 	filter(&c, &f, names)
 	c.Equal(names[report.Team], f.Team)

@@ -114,6 +114,7 @@ func (x *sales) tagQuery(rt *rapid.T) report.Query {
 	f.Model = rapid.SampledFrom([]string{"", "", "a/x", report.Nothing}).Draw(rt, "only model")
 	f.Result = rapid.SampledFrom([]string{"", "", record.OK, report.Failed}).Draw(rt, "only result")
 	f.Team = rapid.SampledFrom([]string{"", "", "team_1", report.Nothing}).Draw(rt, "only team")
+	f.Member = rapid.SampledFrom([]string{"", "", "", "usr_0", "usr_7", report.Nothing}).Draw(rt, "only member")
 	return q
 }
 
@@ -145,14 +146,18 @@ func (x *sales) sortedBy(t failing, q report.Query) {
 			continue
 		}
 		f := q.Filter
-		if !f.Fits(c) || f.Model != "" && f.Model != c.Model && (f.Model != report.Nothing || c.Model != "") || f.Result == report.Failed && c.Error == "" || f.Result == record.OK && c.Error != "" {
+		if m := valuesIn(c, report.Member)[0]; f.Member != "" && f.Member != m && (f.Member != report.Nothing || m != "") {
+			continue
+		}
+		f.Member = ""
+		if !f.Fits(c) || f.Model != "" && f.Model != c.Model && (f.Model != report.Nothing || c.Model != "") || f.Result == report.Failed && !wentWrong(c) || f.Result == record.OK && c.Result() != record.OK {
 			continue
 		}
 		ledgerSays += c.Cost
 		for _, value := range valuesIn(c, q.Part) {
 			k := group{q.Bucket.Floor(at), value}
 			s := want[k]
-			s.Add(&report.Sums{Calls: 1, Charged: bit(c.Settled), Failed: bit(c.Error != ""), Prompt: c.Usage.Prompt.N, CacheRead: c.Usage.CacheRead.N, Completion: c.Usage.Completion.N, Cost: c.Cost, Refunded: refunded[i]})
+			s.Add(&report.Sums{Calls: 1, Charged: bit(c.Settled), Failed: bit(wentWrong(c)), Canceled: bit(c.Result() == record.Canceled), Prompt: c.Usage.Prompt.N, CacheRead: c.Usage.CacheRead.N, Completion: c.Usage.Completion.N, Cost: c.Cost, Refunded: refunded[i]})
 			want[k] = s
 		}
 	}
@@ -170,6 +175,9 @@ func (x *sales) sortedBy(t failing, q report.Query) {
 		t.Errorf("%+v: the groups have %s together, the calls cost %s", q, found, ledgerSays)
 	}
 }
+
+// wentWrong reports whether a call counts as one with an error: one that its client stopped does not.
+func wentWrong(c *record.Call) bool { return c.Result() != record.OK && c.Result() != record.Canceled }
 
 func bit(b bool) int64 {
 	if b {
