@@ -2,7 +2,9 @@ package storetest
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,8 @@ func spend(t *testing.T, s *store.Store, node string, u account.User, costs map[
 		t.Fatal(err)
 	}
 	b := ledger.Batch{Node: node, Now: payAt, From: from}
-	for at, cost := range costs {
+	for _, at := range slices.SortedFunc(maps.Keys(costs), time.Time.Compare) { // in an order: what is refunded depends on it
+		cost := costs[at]
 		c := record.Call{Generation: fmt.Sprintf("gen-%d-%s-%d", at.UnixMicro(), node, len(b.Items)), Request: "req_1", User: u.ID, Wallet: u.Wallet, At: at, Key: "key_1", API: "completions", Model: "a/x", Provider: "p", Endpoint: "e", Status: 200, Settled: true, Cost: cost,
 			Lines: []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}}}
 		b.Items = append(b.Items, ledger.Encode(ledger.Item{Call: c}))
