@@ -20,8 +20,11 @@ import (
 	"weir/internal/rate"
 )
 
-// secretWord is in everything of the organization that is attacked.
-const secretWord = "Zyzzyva"
+// secretWord is in everything of the organization that is attacked. Its preset has another name, which an attacker may give to one of their own.
+const (
+	secretWord = "Zyzzyva"
+	presetName = "quagga"
+)
 
 // company is an organization with something of each kind.
 type company struct {
@@ -108,7 +111,7 @@ func found(t *testing.T, gw *apptest.Gateway, name string) *company {
 	owner("POST", "/api/keys", map[string]any{"name": secretWord, "service": c.service}, "key")
 	c.budget = owner("POST", "/api/budgets", map[string]any{"scope": map[string]any{"kind": "team", "id": c.team}, "period": "month", "amount": "900", "name": secretWord}, "data", "id")
 	c.view = owner("POST", "/api/views", map[string]any{"page": "calls", "name": secretWord, "query": ""}, "data", "id")
-	owner("POST", "/api/presets", map[string]any{"name": strings.ToLower(secretWord), "model": "test/next", "description": secretWord}, "data", "name")
+	owner("POST", "/api/presets", map[string]any{"name": presetName, "model": "test/next", "description": secretWord}, "data", "name")
 	c.providerKey = owner("POST", "/api/provider-keys", map[string]any{"provider": "filmer", "key": "sk-" + secretWord, "order": "after"}, "data", "id")
 	owner("PUT", "/api/invoices/buyer", map[string]any{"name": secretWord, "inn": "0076543215", "kpp": "007601001", "address": "Москва"})
 	c.invoice = owner("POST", "/api/invoices", map[string]any{"amount": "10000"}, "data", "id")
@@ -158,7 +161,7 @@ func (c *company) of(t *testing.T, path string) (filled string, named bool) {
 		}
 	}
 	named = strings.Contains(path, "{id}") || strings.Contains(path, "{hash}")
-	filled = strings.NewReplacer("{id}", one, "{hash}", one, "{name}", strings.ToLower(secretWord), "{version}", "1", "{date}", "2026-01-31", "{vendor}", "test", "{model}", "next", "{slug}", "next",
+	filled = strings.NewReplacer("{id}", one, "{hash}", one, "{name}", presetName, "{version}", "1", "{date}", "2026-01-31", "{vendor}", "test", "{model}", "next", "{slug}", "next",
 		"{member}", c.member.User, "{team}", c.team, "{service}", c.service, "{invitation}", c.invitation).Replace(path)
 	if strings.Contains(filled, "{") || named && one == "" {
 		t.Errorf("%s: give the test an id for it", path)
@@ -185,7 +188,7 @@ func (c *company) bodies() map[string][]any {
 		"POST /v1/responses":                               {o{"model": "test/next", "input": "Go on.", "previous_response_id": c.response}, o{"model": "test/next", "input": []any{o{"type": "item_reference", "id": "msg_" + c.response}}}},
 		"POST /v1/responses/compact":                       {o{"model": "test/next", "previous_response_id": c.response}},
 		"POST /v1/batches":                                 {o{"input_file_id": c.file, "endpoint": "/v1/chat/completions", "completion_window": "24h"}},
-		"POST /v1/chat/completions":                        {o{"model": "@preset/" + strings.ToLower(secretWord), "messages": said}},
+		"POST /v1/chat/completions":                        {o{"model": "@preset/" + presetName, "messages": said}},
 		"POST /api/keys":                                   {o{"name": "x", "service": c.service}},
 		"PATCH /api/keys/{hash}":                           {o{"name": "taken"}, o{"disabled": true}},
 		"POST /api/budgets":                                {budget("team", c.team), budget("member", c.member.User), budget("key", c.keyHash)},
@@ -227,10 +230,11 @@ func ofAccounts(t *testing.T, gw *apptest.Gateway) (list []described) {
 			slices.ContainsFunc([]string{"/api/admin/", "/api/auth/", "/api/devices", "/api/unsubscribe", "/api/chats", "/api/invitations", "/api/payments/notifications", "/api/organizations/join"}, func(p string) bool { return strings.HasPrefix(path, p) }) {
 			continue
 		}
-		for method, node := range doc.Paths[path] {
+		for _, method := range slices.Sorted(maps.Keys(doc.Paths[path])) {
 			if method == "parameters" {
 				continue
 			}
+			node := doc.Paths[path][method]
 			var op struct {
 				Parameters []struct{ Name, In string }
 			}

@@ -81,8 +81,8 @@ func (e *engine) try(ctx context.Context, f func(sqldb.Runner) error) (again boo
 	if err := f(&runner{sqldb.Plain{Ctx: ctx, Tx: tx}, conn}); err != nil {
 		return gaveUp(err), err
 	}
-	if err := ctx.Err(); err != nil {
-		return false, sqldb.Unavailable("postgres.Write", err)
+	if deadline, _ := ctx.Deadline(); ctx.Err() != nil || !time.Now().Before(deadline) { // on a busy node its timer comes later
+		return false, sqldb.Unavailable("postgres.Write", context.DeadlineExceeded)
 	}
 	defer context.AfterFunc(ctx, cancel)()
 	if err := tx.Commit(); err != nil {
