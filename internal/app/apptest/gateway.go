@@ -140,7 +140,7 @@ func shapes(t *testing.T) uint64 {
 
 // Patient lets calls wait: many tests share a slow disk and few processors. Other tests cover a missing store and answers that wait.
 func Patient(cfg *config.Config) {
-	cfg.Ledger.StoreFor, cfg.Stream.KeepAliveAfter = time.Minute, time.Minute
+	cfg.Ledger.StoreFor, cfg.Stream.KeepAliveAfter = 3*time.Minute, time.Minute
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {

@@ -15,7 +15,7 @@ export default {
   by_provider: 'по провайдерам',
   by_kind: 'по форматам',
   by_result: 'по итогам',
-  byGroup: 'По {what}',
+  byGroup: '{what}',
   one_model: 'Модель',
   one_key: 'Ключ',
   one_member: 'Участник',
