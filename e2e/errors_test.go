@@ -240,7 +240,7 @@ func TestHangingUp(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
 	client := openai.NewClient(option.WithBaseURL(own.api()), option.WithAPIKey(own.APIKey), option.WithMaxRetries(0)) // unchecked: the stream is not read to its end
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	reading := client.Chat.Completions.NewStreaming(ctx, ask("sim/chat", "On and on. [[sim frames=1000 gap=20ms]]"))
 	if !reading.Next() {

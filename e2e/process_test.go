@@ -101,8 +101,8 @@ func startDemo(data string) (*demo, error) {
 	select {
 	case first := <-line:
 		err = json.Unmarshal(first, d)
-	case <-time.After(30 * time.Second):
-		err = errors.New("nothing printed in 30 s")
+	case <-time.After(3 * time.Minute):
+		err = errors.New("nothing printed in 3 minutes")
 	}
 	if err == nil {
 		d.contract, err = loadContract(d)
@@ -124,9 +124,9 @@ func (d *demo) stop() error {
 		if err != nil {
 			return fmt.Errorf("weir demo ended badly after SIGTERM: %w\n%s", err, d.log.String())
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(3 * time.Minute):
 		_ = d.cmd.Process.Kill()
-		return fmt.Errorf("weir demo did not end within 20 s of SIGTERM\n%s", d.log.String())
+		return fmt.Errorf("weir demo did not end within 3 minutes of SIGTERM\n%s", d.log.String())
 	}
 	for _, secret := range []string{d.APIKey, d.ManagementKey} {
 		if strings.Contains(d.log.String(), secret) {
@@ -154,7 +154,7 @@ func ownDemo(t *testing.T) *demo {
 // weir runs another command of the binary on the demo's data and returns its output.
 func weir(t testing.TB, args ...string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	printed, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	return string(printed), err

@@ -37,10 +37,10 @@ func metric(t *testing.T, n *node, name string) (v float64) {
 // held is how many bytes the node counts against its budget.
 func held(t *testing.T, n *node) float64 { return metric(t, n, "weir_body_bytes") }
 
-// until waits for something that other goroutines bring about.
+// until waits for something that other goroutines bring about. The minutes only prevent a hang.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for by := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+	for by := time.Now().Add(3 * time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(by) {
 			t.Fatalf("still not: %s", what)
 		}

@@ -391,7 +391,7 @@ func TestRefusedByLimitsKeepsTheConnection(t *testing.T) {
 	if !r.Close {
 		t.Error("no Connection: close")
 	}
-	s.closed(30 * time.Second)
+	s.closed(3 * time.Minute)
 	big := n.dial()
 	big.send("%s", n.head("Content-Length: 1000000\r\n\r\n"))
 	if r := big.response(); r.StatusCode != 503 || !r.Close {

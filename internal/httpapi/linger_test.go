@@ -100,7 +100,7 @@ func TestRefusalIsReadAfterALargeBody(t *testing.T) {
 					if r.StatusCode != status || len(r.body) == 0 {
 						t.Fatalf("status %d, %d bytes", r.StatusCode, len(r.body))
 					}
-					s.closed(30 * time.Second)
+					s.closed(3 * time.Minute)
 				}
 			})
 		}

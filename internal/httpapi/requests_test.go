@@ -535,7 +535,7 @@ func TestSlowBodies(t *testing.T) {
 			if !r.Close {
 				t.Error("no Connection: close")
 			}
-			s.closed(30 * time.Second)
+			s.closed(3 * time.Minute)
 		})
 	}
 }
@@ -588,7 +588,7 @@ func TestRefusalsClose(t *testing.T) {
 			if r.StatusCode != c.status || !r.Close {
 				t.Fatalf("status %d, close %v; want %d and close", r.StatusCode, r.Close, c.status)
 			}
-			s.closed(30 * time.Second)
+			s.closed(3 * time.Minute)
 		})
 	}
 }
@@ -668,7 +668,7 @@ func TestFraming(t *testing.T) {
 				if _, err := rest.ReadFrom(resp.Body); err != nil {
 					t.Fatal(err)
 				}
-				s.closed(30 * time.Second)
+				s.closed(3 * time.Minute)
 			}
 		})
 	}

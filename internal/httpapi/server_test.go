@@ -194,9 +194,9 @@ func TestSlowHeads(t *testing.T) {
 	if r := idle.response(); r.StatusCode != 200 {
 		t.Fatalf("status %d", r.StatusCode)
 	}
-	idle.closed(30 * time.Second)
+	idle.closed(3 * time.Minute)
 	silent := start(t, relayFunc(hello), func(c *httpapi.Config) { c.ReadHeader, c.IdleConn = 100*time.Millisecond, time.Minute }).dial()
-	silent.closed(30 * time.Second)
+	silent.closed(3 * time.Minute)
 }
 
 func TestAdmin(t *testing.T) {

@@ -198,7 +198,7 @@ func got[T any](t *testing.T, c chan T) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(30 * time.Second):
+	case <-time.After(3 * time.Minute):
 		t.Fatal("nothing arrived")
 		panic("not reached")
 	}

@@ -89,16 +89,17 @@ func TestAlerts(t *testing.T) {
 	wants(do(http.MethodPost, "/channels/ops/test", "", http.StatusOK), `"arrived":true`)
 	wants(arrives(t, posts), `"chat_id":"-1001"`, "Проверка оповещений", "/admin/alerts")
 
-	wants(do(http.MethodPut, "/rules/disk", `{"limit":0}`, http.StatusBadRequest), "alert_limit")
-	wants(do(http.MethodPut, "/rules/disk", `{"limit":1}`, http.StatusOK), `"result":"created"`)
-	wants(do(http.MethodPut, "/rules/disk", `{"limit":1}`, http.StatusOK), `"result":"unchanged"`)
-	wants(arrives(t, posts), "Диск узла", "Порог 1 %", "Что делать")
+	wants(do(http.MethodPut, "/rules/provider", `{"limit":0}`, http.StatusBadRequest), "alert_limit")
+	wants(do(http.MethodPut, "/rules/provider", `{"limit":1,"calls":1}`, http.StatusOK), `"result":"created"`)
+	wants(do(http.MethodPut, "/rules/provider", `{"limit":1,"calls":1}`, http.StatusOK), `"result":"unchanged"`)
+	boss.Account.Chat(t, map[string]any{"model": "test/u15-status-500", "messages": apptest.Question}) // which its provider fails
+	wants(arrives(t, posts), "Провайдер works сбоит", "порог 1 %", "Что делать")
 	apptest.WaitFor(t, "the list to say that it was said", func() bool {
 		list := do(http.MethodGet, "/incidents", "", http.StatusOK)
-		return strings.Contains(list, `"kind":"disk"`) && strings.Contains(list, `"channel":"ops","what":"began","state":"sent"`)
+		return strings.Contains(list, `"kind":"provider"`) && strings.Contains(list, `"channel":"ops","what":"began","state":"sent"`)
 	})
-	do(http.MethodPut, "/rules/disk", `{"enabled":false}`, http.StatusOK)
-	wants(arrives(t, posts), "Прошло: Диск узла", "Правило выключено")
+	do(http.MethodPut, "/rules/provider", `{"enabled":false}`, http.StatusOK)
+	wants(arrives(t, posts), "Прошло: Провайдер works сбоит", "Правило выключено")
 
 	answer <- `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked, see ` + telegram.URL + `/bot` + botToken + `/sendMessage"}`
 	wants(do(http.MethodPost, "/channels/ops/test", "", http.StatusOK), `"arrived":false,"failed":true`, "bot was kicked")
@@ -107,10 +108,10 @@ func TestAlerts(t *testing.T) {
 	wants(do(http.MethodGet, "", "", http.StatusOK), `"state":"ok"`)
 
 	lines := string(desk.Do(t, http.MethodGet, "/api/admin/audit", nil).Body)
-	wants(lines, "alert_channel.add", "telegram -1001 ...Dsaw ru", "alert.change", "90 percent", "1 percent")
+	wants(lines, "alert_channel.add", "telegram -1001 ...Dsaw ru", "alert.change", "50 percent of 20 calls", "1 percent of 1 calls")
 	wants(string(desk.Do(t, http.MethodGet, "/api/admin/state/channels", nil).Body), `"id":"ops"`, `"has_key":true`, `"way":"telegram"`)
-	wants(string(desk.Do(t, http.MethodGet, "/api/admin/state/alerts", nil).Body), `"id":"disk"`, `"enabled":"false"`)
-	do(http.MethodDelete, "/rules/disk", "", http.StatusOK)
+	wants(string(desk.Do(t, http.MethodGet, "/api/admin/state/alerts", nil).Body), `"id":"provider"`, `"enabled":"false"`)
+	do(http.MethodDelete, "/rules/provider", "", http.StatusOK)
 	do(http.MethodDelete, "/channels/ops", "", http.StatusOK)
 	wants(do(http.MethodGet, "", "", http.StatusOK), `"channels":[]`)
 	for name, text := range map[string]string{"an answer": answers.String(), "the audit log": lines, "the log": gw.Log.String()} {

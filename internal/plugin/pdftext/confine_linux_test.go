@@ -51,7 +51,7 @@ func confined(pid int) bool {
 // until waits for something that another process does.
 func until(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	for !done() {
 		if ctx.Err() != nil {

@@ -63,7 +63,7 @@ func TestBufferedInBurst(t *testing.T) {
 	for i := range 3 {
 		more <- struct{}{}
 		if i > 0 { // the read before has filled its buffer, so the connection is asked
-			for until := time.Now().Add(10 * time.Second); runtime.GOOS != "windows" && !x.Buffered(); runtime.Gosched() {
+			for until := time.Now().Add(3 * time.Minute); runtime.GOOS != "windows" && !x.Buffered(); runtime.Gosched() {
 				if time.Now().After(until) {
 					t.Fatal("what has arrived is not noticed")
 				}
