@@ -42,6 +42,7 @@ func transferFile(amount, inn, purpose string) map[string]any {
 // nor change what belongs to another.
 func TestInvoices(t *testing.T) {
 	t.Parallel()
+	apptest.WithinADay(t) // a statement of a bank has its date
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen = "127.0.0.1:0"
 		s.Invoices.Enabled, s.Invoices.Seller, s.Invoices.VAT = true, invoiceSeller, rate.VAT{Mode: "on_top", Percent: "22"}

@@ -31,6 +31,7 @@ func TestResetOfAKeysSpending(t *testing.T) {
 	for name, reset := range map[string]apikey.Reset{"in total": apikey.Never, "of a day": apikey.Daily, "of a month": apikey.Monthly} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			apptest.WithinADay(t)
 			d := openPeople(t)
 			o := d.gw.NewOwner(t, 100, apikey.NewKey{})
 			hash := apikey.Hash(o.Key)

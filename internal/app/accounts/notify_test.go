@@ -90,6 +90,7 @@ type hooked struct {
 // An account is notified by mail and webhook as its settings say. The link in a mail switches off that cause only, and nothing of a notification is logged.
 func TestNotifications(t *testing.T) {
 	t.Parallel()
+	apptest.WithinADay(t)
 	port, mails := postbox(t)
 	hooks := make(chan hooked, 100)
 	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -48,6 +48,7 @@ func elements(v any) []map[string]any {
 // The same amount is the same on every page, to the last digit: overview, usage, calls, statement, files, /v1/credits and /v1/activity.
 func TestPagesAgree(t *testing.T) {
 	t.Parallel()
+	apptest.WithinADay(t)
 	var back atomic.Int64 // how far the clock is behind
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Clock = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }

@@ -71,6 +71,7 @@ type desk struct {
 
 func startDesk(t *testing.T) *desk {
 	t.Helper()
+	apptest.WithinADay(t) // a statement of a bank has its date
 	b := &desk{}
 	b.gw = apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Server.AdminListen = "127.0.0.1:0"

@@ -126,6 +126,7 @@ func TestLastRubleWithChange(t *testing.T) {
 // A key's limit is as strict as the balance, also if the user has another key without a limit.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
+	apptest.WithinADay(t)
 	const tokens, k = 50, 4
 	gw := apptest.StartGateway(t, apptest.PatientUpstream)
 	hold := heldFor(t, tokens)

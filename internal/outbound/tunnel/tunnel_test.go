@@ -48,7 +48,7 @@ func dial(t *testing.T, p *tunneltest.Proxy, way, address string) (net.Conn, err
 	}
 	d := tunnel.Dialer{Connect: time.Minute, TLS: &tls.Config{RootCAs: p.Roots(), MinVersion: tls.VersionTLS12}}
 	if p.Fault == tunneltest.Hang {
-		d.Connect = 50 * time.Millisecond
+		d.Connect = 2 * time.Second // enough to reach it on a busy machine
 	}
 	return d.Dial(t.Context(), parsed, address)
 }
@@ -98,8 +98,8 @@ func TestFailures(t *testing.T) {
 		{"403", &tunneltest.Proxy{Kind: "http", Status: 403}, "-", []string{"answered 403 Forbidden", "allow CONNECT to echo.test:7", "port 443 only"}},
 		{"502", &tunneltest.Proxy{Kind: "http", Status: 502}, "-", []string{"answered 502 Bad Gateway", "no connection to echo.test:7"}},
 		{"an odd status", &tunneltest.Proxy{Kind: "http", Status: 302}, "-", []string{"answered 302 Found", "allows CONNECT"}},
-		{"hangs", &tunneltest.Proxy{Kind: "http", Fault: tunneltest.Hang}, "-", []string{"did not answer within 50ms"}},
-		{"hangs in SOCKS", &tunneltest.Proxy{Kind: "socks5", Fault: tunneltest.Hang}, "-", []string{"did not answer within 50ms"}},
+		{"hangs", &tunneltest.Proxy{Kind: "http", Fault: tunneltest.Hang}, "-", []string{"did not answer within 2s"}},
+		{"hangs in SOCKS", &tunneltest.Proxy{Kind: "socks5", Fault: tunneltest.Hang}, "-", []string{"did not answer within 2s"}},
 		{"closes", &tunneltest.Proxy{Kind: "http", Fault: tunneltest.Close}, "-", []string{"closed the connection without an answer"}},
 		{"closes in SOCKS", &tunneltest.Proxy{Kind: "socks5", Fault: tunneltest.Close}, "-", []string{"closed the connection without an answer"}},
 		{"no HTTP", &tunneltest.Proxy{Kind: "http", Fault: tunneltest.Noise}, "-", []string{"did not answer in HTTP", "check scheme and port"}},

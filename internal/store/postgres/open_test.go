@@ -88,8 +88,8 @@ func TestInterruptedMigration(t *testing.T) {
 	if testing.Short() {
 		want = 2
 	}
-	for cut, tries := 0, 0; cut < want; tries++ {
-		if tries == 10*want {
+	for cut, tries, most := 0, 0, 60; cut < want; tries++ {
+		if tries == 20*want {
 			t.Fatalf("of %d starts %d were cut off", tries, cut)
 		}
 		dsn := pgtest.New(t)
@@ -97,8 +97,10 @@ func TestInterruptedMigration(t *testing.T) {
 			b := bare(t, dsn)
 			chain.UpTo(t, b, 20)
 		}
-		if interrupted(t, dsn) {
+		if interrupted(t, dsn, rand.IntN(most)) {
 			cut++
+		} else { // it came too late: on this machine a look takes longer, or a start less
+			most = max(most/2, 1)
 		}
 		s := openDSN(t, dsn)
 		checks, _, err := s.Ledger.Checks(t.Context(), ledger.Anchor{}, nil)
@@ -114,8 +116,9 @@ func TestInterruptedMigration(t *testing.T) {
 	}
 }
 
-// interrupted has the server end the connection of a start at a random moment, and reports whether the start failed by it.
-func interrupted(t *testing.T, dsn string) bool {
+// interrupted has the server end the connection of a start after as many looks at it, and reports whether the start failed by it. A look takes about a
+// millisecond, and a start fifty.
+func interrupted(t *testing.T, dsn string, looks int) bool {
 	t.Helper()
 	conn := connect(t, dsn)
 	done := make(chan error, 1)
@@ -126,7 +129,6 @@ func interrupted(t *testing.T, dsn string) bool {
 		}
 		done <- err
 	}()
-	looks := rand.IntN(60) // each takes about a millisecond; a start takes fifty
 	for {
 		select {
 		case err := <-done:
