@@ -84,17 +84,19 @@ test('an unpaid invoice is cancelled', async () => {
 
 test('the month has an act', async () => {
   assert.equal((await weir.call('/v1/chat/completions', { model: 'sim/echo', messages: [{ role: 'user', content: 'hello '.repeat(2000) }] })).status, 200);
-  // A month cannot be waited for: what happened is moved two months back, as if it had happened then.
+  // A month cannot be waited for: what happened is moved to the month before the last, as if it had happened then. On its first day the last one cannot
+  // be closed yet, and the invoice must not be of a later month.
   const name = (await readdir(weir.data)).find((n) => n.endsWith('.db'));
   const moved = await run('python3', ['-c', `
 import datetime, sqlite3, sys, time
-db = sqlite3.connect(sys.argv[1], timeout=10)
-day = (datetime.date.today().replace(day=1) - datetime.timedelta(days=20)).isoformat()
-for _ in range(100):
+db = sqlite3.connect(sys.argv[1], timeout=60)
+last = datetime.date.today().replace(day=1) - datetime.timedelta(days=1)
+day = (last.replace(day=1) - datetime.timedelta(days=20)).isoformat()
+for _ in range(600):
     if db.execute("SELECT COUNT(*) FROM usage_groups WHERE part = 'kind' AND cost > 0").fetchone()[0]: break
     time.sleep(0.1)
 db.execute("UPDATE usage_groups SET day = ?, cost = 1234567890123 WHERE part = 'kind' AND cost > 0", (day,))
-db.execute("UPDATE invoices SET created_at = created_at - 45 * 86400 * 1000000")
+db.execute("UPDATE invoices SET created_at = created_at - 100 * 86400 * 1000000")
 db.commit()
 print(day)`, join(weir.data, name)]);
   assert.match(moved.stdout, /^\d{4}-\d\d-\d\d/);
