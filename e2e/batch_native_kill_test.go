@@ -113,7 +113,7 @@ func TestProvidersBatchSurvivesKills(t *testing.T) {
 			for i := range c.moments {
 				select {
 				case <-reached:
-				case <-time.After(time.Minute):
+				case <-time.After(3 * time.Minute):
 					t.Fatalf("the moment %v did not come\n%s", c.moments[i], n.log.String())
 				}
 				n.kill()

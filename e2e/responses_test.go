@@ -207,7 +207,7 @@ func TestResponseInBackground(t *testing.T) {
 	}
 	await := func(id string) *responses.Response {
 		t.Helper()
-		for deadline := time.After(time.Minute); ; {
+		for deadline := time.After(3 * time.Minute); ; {
 			response, err := client.Responses.Get(t.Context(), id, responses.ResponseGetParams{})
 			if err != nil {
 				t.Fatal(explain(err))

@@ -382,7 +382,7 @@ func TestVideoJobSurvivesDeath(t *testing.T) {
 			job := n.submit(c.model)
 			select {
 			case <-reached:
-			case <-time.After(time.Minute):
+			case <-time.After(3 * time.Minute):
 				t.Fatalf("the moment did not come\n%s", n.log.String())
 			}
 			n.kill()

@@ -84,7 +84,7 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: node FILE")
 	}
-	deadline := time.After(time.Minute)
+	deadline := time.After(3 * time.Minute)
 	for pause := time.Millisecond; ; pause = min(2*pause, 64*time.Millisecond) {
 		line, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && bytes.HasSuffix(line, []byte("\n")) {

@@ -59,7 +59,7 @@ async function browser() {
   };
 }
 
-test('Codex works with the key that weir agent token prints', { timeout: 90_000 }, async (t) => {
+test('Codex works with the key that weir agent token prints', { timeout: 300_000 }, async (t) => {
   const home = await mkdtemp(join(tmpdir(), 'weir-e2e-codex-'));
   after(() => rm(home, { recursive: true, force: true, maxRetries: 5 }));
   const program = process.env.WEIR_BIN ?? fileURLToPath(new URL('../../bin/weir', import.meta.url));
@@ -98,7 +98,7 @@ test('Codex works with the key that weir agent token prints', { timeout: 90_000 
 });
 
 
-test('Claude Code signs in with a code, calls a model, and signs out', { timeout: 90_000 }, async (t) => {
+test('Claude Code signs in with a code, calls a model, and signs out', { timeout: 300_000 }, async (t) => {
   await access(claude).catch(() => assert.fail('claude is not installed in e2e/clients: run make e2e-clients, which needs the npm registry.'));
   const root = await mkdtemp(join(tmpdir(), 'weir-e2e-gateway-'));
   after(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));

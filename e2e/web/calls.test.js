@@ -10,7 +10,7 @@ const plain = await chat('Hello');
 const moved = await chat('[[sim fault=u16 tokens=120 times=1 id=e2e]] Hello', { provider: { order: ['sim', 'sim-anthropic'] } });
 await chat('[[sim fault=u15 times=100 id=bad]] Hello');
 const record = async (id) => {
-  for (let i = 0; i < 40; i++) {
+  for (let i = 0; i < 400; i++) {
     const answer = await weir.call(`/api/calls/${id}`, undefined, weir.management_key);
     if (answer.status === 200) return (await answer.json()).data;
     await new Promise((done) => setTimeout(done, 250));

@@ -103,7 +103,7 @@ test('a session that ends elsewhere asks for a sign-in over the page', async () 
   const page = await open(b, weir, { path: '/calls', signedIn: true });
   const out = await page.request.post(`${weir.url}/api/auth/sign-out`, { headers: { origin: weir.url, 'x-weir': '1' }, data: {} });
   assert.equal(out.status() / 100 | 0, 2);
-  await page.getByRole('dialog').waitFor({ timeout: 30_000 });
+  await page.getByRole('dialog').waitFor();
   await page.done();
 });
 

@@ -178,7 +178,7 @@ test('text to speech: a player and a download', async () => {
   await page.getByRole('button', { name: 'Speak' }).click();
   const first = page.getByRole('article').first();
   await first.locator('audio').waitFor();
-  await first.getByText('settled').waitFor({ timeout: 20_000 });
+  await first.getByText('settled').waitFor();
   await sameCost(page, first);
   await accessible(page);
   const download = page.waitForEvent('download');

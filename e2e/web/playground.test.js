@@ -35,9 +35,9 @@ test('two models answer side by side, keep their history over a reload, and thei
 
 test('Esc stops an answer, what was given is kept and charged', async () => {
   const page = await open(b, weir, { path: '/playground?models=sim/chat', signedIn: true });
-  await ask(page, '[[sim gap=200ms]] What is a weir?');
+  await ask(page, '[[sim tokens=20000 gap=200ms]] What is a weir?');
   await page.getByText('estimate', { exact: true }).waitFor();
-  await page.waitForTimeout(700);
+  await page.getByRole('log').getByText('You wrote').waitFor();
   await page.keyboard.press('Escape');
   await page.getByText('Stopped by you.').waitFor();
   await page.getByText('settled', { exact: true }).waitFor();

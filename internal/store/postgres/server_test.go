@@ -47,7 +47,7 @@ func node(t *testing.T, s *store.Store, id string) func(wallet string, lease int
 // until waits until a query that counts something counts n.
 func until(t *testing.T, conn *pgx.Conn, n int, query string) {
 	t.Helper()
-	deadline := time.After(time.Minute)
+	deadline := time.After(3 * time.Minute)
 	for pause := time.Millisecond; ; pause = min(2*pause, 64*time.Millisecond) {
 		var got int
 		if err := conn.QueryRow(t.Context(), query).Scan(&got); err != nil {
