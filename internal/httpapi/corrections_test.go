@@ -36,7 +36,7 @@ func openTill(t *testing.T) *till {
 		t.Fatal(err)
 	}
 	cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), time.Now)
-	cfg.Journal.Sync = journal.Never
+	cfg.Journal.Sync, cfg.StoreFor = journal.Never, time.Minute
 	book, err := ledger.Start(t.Context(), s.Ledger, cfg)
 	if err != nil {
 		t.Fatal(err)

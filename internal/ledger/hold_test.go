@@ -51,7 +51,9 @@ func TestHoldEndsDuringRefusal(t *testing.T) {
 			if _, err := ledger.Credit(ctx, s, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: "1", Amount: 100}, time.Now()); err != nil {
 				t.Fatal(err)
 			}
-			book, err := ledger.Start(ctx, s, ledger.Default(filepath.Join(t.TempDir(), "journal"), time.Now))
+			cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), time.Now)
+			cfg.StoreFor = time.Minute
+			book, err := ledger.Start(ctx, s, cfg)
 			if err != nil {
 				t.Fatal(err)
 			}

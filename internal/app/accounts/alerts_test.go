@@ -47,7 +47,7 @@ func TestAlerts(t *testing.T) {
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Sealing.MasterKeyFile, s.Alerts.TelegramURL, s.Server.AdminAPI = key, telegram.URL+"/", true
 	})
-	boss := gw.NewOwner(t, 1, apikey.NewKey{})
+	boss := gw.NewOwner(t, 100, apikey.NewKey{})
 	if err := gw.Node.Admin().Users.SetRole(t.Context(), boss.User, apikey.Administrator, audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,9 @@ func TestAlerts(t *testing.T) {
 	wants(do(http.MethodPut, "/rules/provider", `{"limit":0}`, http.StatusBadRequest), "alert_limit")
 	wants(do(http.MethodPut, "/rules/provider", `{"limit":1,"calls":1}`, http.StatusOK), `"result":"created"`)
 	wants(do(http.MethodPut, "/rules/provider", `{"limit":1,"calls":1}`, http.StatusOK), `"result":"unchanged"`)
-	boss.Account.Chat(t, map[string]any{"model": "test/u15-status-500", "messages": apptest.Question}) // which its provider fails
+	if got := boss.Account.Chat(t, map[string]any{"model": "test/u15-status-500", "messages": apptest.Question}); got.Status != http.StatusBadGateway { // which its provider fails
+		t.Fatalf("%d %s", got.Status, got.Body)
+	}
 	wants(arrives(t, posts), "Провайдер works сбоит", "порог 1 %", "Что делать")
 	apptest.WaitFor(t, "the list to say that it was said", func() bool {
 		list := do(http.MethodGet, "/incidents", "", http.StatusOK)

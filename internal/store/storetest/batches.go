@@ -290,6 +290,7 @@ func (o *batchFixture) clerk(book *ledger.Book, edit ...func(*batch.Deps, *batch
 	}
 	c := batch.Default(o.clock.Now)
 	c.PerUser, c.WatchFor, c.MaxLines, c.MaxLineBytes, c.MaxActive, c.Tries = 1, idle, 100, 1000, 3, 3
+	c.StoreFor = time.Minute
 	c.Wait = func(ctx context.Context, d time.Duration) error {
 		if d == idle {
 			<-ctx.Done()

@@ -250,7 +250,7 @@ func kept(t *testing.T, b Books) Books {
 		t.Fatal(err)
 	}
 	cfg := ledger.Default(filepath.Join(t.TempDir(), "journal"), func() time.Time { return at })
-	cfg.Journal.Sync = journal.Never
+	cfg.Journal.Sync, cfg.StoreFor = journal.Never, time.Minute
 	book, err := ledger.Start(ctx, b.Store.Ledger, cfg)
 	if err != nil {
 		t.Fatal(err)

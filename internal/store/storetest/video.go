@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -107,17 +106,6 @@ func newStudio(t *testing.T, open Open) *studio {
 		t.Fatal(err)
 	}
 	return s
-}
-
-// config is that of a node whose store may take its time: what is tested here is not how long that may be.
-func (s *studio) config(dir string) ledger.Config {
-	c := s.books.config(dir)
-	c.StoreFor = time.Minute
-	return c
-}
-
-func (s *studio) node() *ledger.Book {
-	return s.start(s.config(filepath.Join(s.t.TempDir(), "journal")))
 }
 
 // crew is one node at work.
