@@ -95,13 +95,13 @@ func TestAlerts(t *testing.T) {
 	if got := boss.Account.Chat(t, map[string]any{"model": "test/u15-status-500", "messages": apptest.Question}); got.Status != http.StatusBadGateway { // which its provider fails
 		t.Fatalf("%d %s", got.Status, got.Body)
 	}
-	wants(arrives(t, posts), "Провайдер works сбоит", "порог 1 %", "Что делать")
+	wants(arrives(t, posts), "Провайдер Works сбоит", "порог 1 %", "Что делать")
 	apptest.WaitFor(t, "the list to say that it was said", func() bool {
 		list := do(http.MethodGet, "/incidents", "", http.StatusOK)
 		return strings.Contains(list, `"kind":"provider"`) && strings.Contains(list, `"channel":"ops","what":"began","state":"sent"`)
 	})
 	do(http.MethodPut, "/rules/provider", `{"enabled":false}`, http.StatusOK)
-	wants(arrives(t, posts), "Прошло: Провайдер works сбоит", "Правило выключено")
+	wants(arrives(t, posts), "Прошло: Провайдер Works сбоит", "Правило выключено")
 
 	answer <- `{"ok":false,"error_code":403,"description":"Forbidden: bot was kicked, see ` + telegram.URL + `/bot` + botToken + `/sendMessage"}`
 	wants(do(http.MethodPost, "/channels/ops/test", "", http.StatusOK), `"arrived":false,"failed":true`, "bot was kicked")
