@@ -11,7 +11,7 @@ import (
 // Notice is something that needs attention.
 type Notice struct {
 	Kind   notify.Kind  `json:"kind" enum:"key_limit,key_limit_reached,key_expiring,key_expired,model_retiring,model_gone,model_down,model_trouble,money_low,money_gone,unusual_spending,cache_rate_fell"` // model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
-	Ref    *string      `json:"ref"`                                                                                                                                                                       // hash of the key, slug of the model; null for the wallet
+	Ref    *string      `json:"ref"`                                                                                                                                                                       // hash of the key, slug of the model, the tag of which a day is unusual; null for the wallet
 	Name   *string      `json:"name"`
 	Detail NoticeDetail `json:"detail"`
 }
@@ -27,7 +27,17 @@ type NoticeDetail struct {
 	Resets    operation.As[*string]    `json:"resets,omitzero"`   // when the limit begins anew; null: never
 	Days      operation.As[*int]       `json:"days,omitzero"`     // that the money lasts; null where that is not known
 	At        operation.As[*time.Time] `json:"at,omitzero"`
-	Repeated  *Repeated                `json:"repeated,omitempty"` // by an agent
+	Repeated  *Repeated                `json:"repeated,omitempty"`           // by an agent
+	Grown     []Grown                  `json:"grown,omitempty" maxItems:"9"` // what grew by at least a fifth of what was spent above the usual: tags, sessions and keys, at most three of each; their sums overlap
+}
+
+// Grown is something that cost more on a day than usual.
+type Grown struct {
+	By    notify.GrowthBy `json:"by" enum:"tag,session,key"`
+	Ref   *string         `json:"ref"`  // hash of the key
+	Name  string          `json:"name"` // the tag, the session, the name of the key
+	Spent money.Nano      `json:"spent"`
+	Usual money.Nano      `json:"usual"` // the median of the same days; on some of them it may have cost nothing
 }
 
 // Repeated is that an agent asked for the same tools again and again.
@@ -71,6 +81,10 @@ func noticeOf(f *notify.Fact) Notice {
 		}
 	case notify.UnusualSpending:
 		d.Spent, d.Usual, d.At = &f.Amount, &f.Usual, given(Moment(f.At))
+		for i := range f.Grown {
+			g := &f.Grown[i]
+			d.Grown = append(d.Grown, Grown{By: g.By, Ref: OrNull(g.Ref), Name: g.Name, Spent: g.Spent, Usual: g.Usual})
+		}
 	case notify.CacheRateFell:
 		d.Percent, d.At = &f.Percent, given(Moment(f.At))
 	case notify.PaymentReceived, notify.PaymentRefunded, notify.TopUpFailed:

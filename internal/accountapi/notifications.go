@@ -57,6 +57,7 @@ type NotificationSettings struct {
 	Email     NotificationMail    `json:"email"`
 	Webhook   NotificationWebhook `json:"webhook"`
 	Causes    NotificationCauses  `json:"causes"`
+	Tags      []string            `json:"watched_tags"` // whose spending is watched by itself, beside that of the account: whole tags, and names for each of their values
 }
 
 // SwitchChange is the switches of a cause that are to be different.
@@ -103,11 +104,12 @@ type NotificationChange struct {
 	Threshold *string                 `json:"threshold,omitempty"`                       // rubles; a balance below is low. 0: only the days that it lasts count
 	Webhook   operation.Maybe[string] `json:"webhook_url" format:"uri" maxLength:"2000"` // where events go, by https; null for nowhere
 	Causes    *CauseChanges           `json:"causes,omitempty"`
+	Tags      *[]string               `json:"watched_tags,omitempty" maxItems:"20"` // tags whose spending is watched by itself: project=atlas, or project for each of its values
 }
 
 // change checks what is given.
 func (in *NotificationChange) change(d *Deps) (change notify.Change, err error) {
-	change.Switches = in.Causes.choices()
+	change.Switches, change.Tags = in.Causes.choices(), in.Tags
 	if in.Threshold != nil {
 		n, err := money.Parse(*in.Threshold)
 		if err != nil {
@@ -162,7 +164,7 @@ func notifications(d Deps) []operation.Operation {
 		operation.Of(operation.Operation{
 			Method: "PUT", Path: "/api/notifications", ID: "putNotifications", Org: operation.Owners, Access: operation.Management, Fresh: true, Tag: "account",
 			Summary: "Change them; what is left out stays as it is", Answer: "The settings after the change",
-			Example: `{"threshold": "500", "webhook_url": "https://example.org/hook", "causes": {"key_expiring": {"webhook": false}}}`,
+			Example: `{"threshold": "500", "webhook_url": "https://example.org/hook", "causes": {"key_expiring": {"webhook": false}}, "watched_tags": ["project", "env=prod"]}`,
 		}, func(ctx context.Context, c *operation.Call, in *NotificationChange) (out operation.Data[NotificationSettings], err error) {
 			m, err := d.notifier()
 			if err != nil {
@@ -221,7 +223,7 @@ func notificationSettings(ctx context.Context, d Deps, c *operation.Call) (out o
 	}
 	out.Data = NotificationSettings{
 		Threshold: v.Threshold, Email: NotificationMail{Available: v.Mail, Address: OrNull(v.Address), Confirmed: v.Confirmed},
-		Webhook: NotificationWebhook{Available: signs, URL: OrNull(v.Webhook)}, Causes: causesOf(v.On),
+		Webhook: NotificationWebhook{Available: signs, URL: OrNull(v.Webhook)}, Causes: causesOf(v.On), Tags: append([]string{}, v.Tags...),
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package accountapi
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -139,11 +140,21 @@ func noticesOf(ctx context.Context, d Deps, c *operation.Call, v *report.Overvie
 			seen.Keys = append(seen.Keys, &keys[i])
 		}
 	}
+	names := namesOf(keys)
+	watched := notify.Watched{Wallet: c.Wallet, Filter: seenBy(c.User, c.Sees), Key: func(_ context.Context, id string) (hash, name string, err error) {
+		if k := names[id]; k != nil {
+			return k.Hash, cmp.Or(k.Name, k.Label), nil
+		}
+		return "", id, nil
+	}}
 	if d.Notifications != nil {
 		var err error
-		if seen.Threshold, err = d.Notifications.Threshold(ctx, c.User); err != nil {
+		if seen.Threshold, watched.Tags, err = d.Notifications.Chosen(ctx, c.User); err != nil {
 			return nil, err
 		}
+	}
+	if err := seen.FindUnusual(ctx, d.Reports, &watched); err != nil {
+		return nil, err
 	}
 	facts := append(notify.States(&seen), d.troubles(v.Models)...)
 	facts = facts[:min(len(facts), mostNotices)]

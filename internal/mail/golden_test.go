@@ -49,6 +49,10 @@ var notices = []struct {
 	{"payment_refunded", []notify.Fact{{Kind: notify.PaymentRefunded, Ref: "ref_3dQh4uXc9Rk2mTzB1nV8pLwY", Amount: 99*rub + rub/2, At: noon}}},
 	{"top_up_failed", []notify.Fact{{Kind: notify.TopUpFailed, Ref: "pay_3dQh4uXc9Rk2mTzB1nV8pLwY", Amount: 500 * rub, At: noon}}},
 	{"unusual_spending", []notify.Fact{{Kind: notify.UnusualSpending, Amount: 1250 * rub, Usual: 80 * rub, At: noon}}},
+	{"unusual_spending_grown", []notify.Fact{{Kind: notify.UnusualSpending, Amount: 1250 * rub, Usual: 80 * rub, At: noon, Grown: []notify.Growth{
+		{By: notify.ByTag, Name: "project=atlas", Spent: 1100*rub + 12*rub/10, Usual: 40 * rub}, {By: notify.BySession, Name: "s-77", Spent: 900 * rub}, {By: notify.ByKey, Ref: "h", Name: "Ночная сборка", Spent: 1000 * rub, Usual: rub / 2},
+	}}}},
+	{"unusual_spending_of_a_tag", []notify.Fact{{Kind: notify.UnusualSpending, Ref: "project=атлас & co", Name: "project=атлас & co", Amount: 1250 * rub, Usual: 80 * rub, At: noon, Grown: []notify.Growth{{By: notify.ByKey, Ref: "h", Name: "ci <b>", Spent: 1250 * rub, Usual: 80 * rub}}}}},
 	{"cache_rate_fell", []notify.Fact{{Kind: notify.CacheRateFell, Percent: 12, At: noon}}},
 	{"test", nil},
 }

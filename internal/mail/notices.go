@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -31,7 +32,7 @@ func noticeOf(m *notify.Mail, base, host string) *content {
 	why, in := t.why, ""
 	if m.Account != "" {
 		why, in = t.whyOrganization, "?account="+m.Account
-		c.Link += in
+		c.Link += map[bool]string{true: "&", false: "?"}[strings.Contains(c.Link, "?")] + in[1:]
 	}
 	c.End = strings.ReplaceAll(why, "{host}", host)
 	if m.Account == "" || m.Unsubscribe != "" { // billing people have no settings there
@@ -54,6 +55,9 @@ func linkOf(c notify.Cause, facts []notify.Fact) string {
 		}
 		return "/models"
 	case notify.Spending:
+		if len(facts) == 1 && facts[0].Ref != "" {
+			return "/activity?tag=" + strings.ReplaceAll(url.QueryEscape(facts[0].Ref), "+", "%20")
+		}
 		return "/activity"
 	}
 	return "/money"
@@ -67,6 +71,7 @@ type tongue struct {
 	whyOrganization         string
 	causes, buttons, plural map[notify.Cause]string
 	point                   string
+	by                      map[notify.GrowthBy]string
 	months                  []string
 	fact                    func(f *notify.Fact) (title, text string)
 }

@@ -20,8 +20,9 @@ var englishTongue = tongue{
 	},
 	plural: map[notify.Cause]string{
 		notify.LowBalance: "The wallet needs attention", notify.KeyLimit: "{n} limits and budgets are near their end", notify.KeyExpiry: "{n} keys expire", notify.ModelRetiring: "{n} models in use retire",
-		notify.Payment: "{n} movements of money", notify.Spending: "{n} days of unusual spending",
+		notify.Payment: "{n} movements of money", notify.Spending: "{n} cases of unusual spending",
 	},
+	by:     map[notify.GrowthBy]string{notify.ByTag: "tag {name}", notify.BySession: "session {name}", notify.ByKey: "key “{name}”"},
 	months: []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"},
 }
 
@@ -39,8 +40,9 @@ var russianTongue = tongue{
 	plural: map[notify.Cause]string{
 		notify.LowBalance: "Кошелёк требует внимания", notify.KeyLimit: "Подходит к концу {n} лимит или бюджет|Подходят к концу {n} лимита и бюджета|Подходят к концу {n} лимитов и бюджетов", notify.KeyExpiry: "Истекает {n} ключ|Истекают {n} ключа|Истекают {n} ключей",
 		notify.ModelRetiring: "Уходит {n} модель, которой вы пользуетесь|Уходят {n} модели, которыми вы пользуетесь|Уходят {n} моделей, которыми вы пользуетесь",
-		notify.Payment:       "{n} движение денег|{n} движения денег|{n} движений денег", notify.Spending: "{n} день необычных расходов|{n} дня необычных расходов|{n} дней необычных расходов",
+		notify.Payment:       "{n} движение денег|{n} движения денег|{n} движений денег", notify.Spending: "{n} случай необычных расходов|{n} случая необычных расходов|{n} случаев необычных расходов",
 	},
+	by:     map[notify.GrowthBy]string{notify.ByTag: "тег {name}", notify.BySession: "сессия {name}", notify.ByKey: "ключ «{name}»"},
 	months: []string{"января", "февраля", "марта", "апреля", "мая", "июня", "июля", "августа", "сентября", "октября", "ноября", "декабря"},
 }
 
@@ -82,11 +84,33 @@ func englishFact(f *notify.Fact) (title, text string) {
 	case notify.TopUpFailed:
 		return "Automatic top-up of " + sum + " failed", "The payment " + plain(f.Ref) + " was refused on " + t.moment(f.At) + ". Nothing was charged. Top up yourself, and check the payment method."
 	case notify.UnusualSpending:
-		return sum + " in a day, usually about " + rubles(f.Usual, "."), "On " + t.date(f.At) + " far more was spent than usual. If that was not you, disable the key that spends."
+		title, text = sum+" in a day, usually about "+rubles(f.Usual, "."), "On "+t.date(f.At)+" far more was spent than usual."
+		if f.Ref != "" {
+			title, text = named(f, "", ": ")+title, "On "+t.date(f.At)+" far more was spent with this tag than usual."
+		}
+		return title, text + t.grew(f, " What grew: ", "{name}: {spent}, usually {usual}", "nothing") + " If that was not you, disable the key that spends."
 	case notify.CacheRateFell:
 		return "Only " + strconv.FormatInt(f.Percent, 10) + "% of prompts read from caches", "On " + t.date(f.At) + " less than half as much of your prompts was read from providers' caches as usual, and the rest cost the full price. The record of each call says why it read less: an earlier message that has changed, another endpoint, or a long pause."
 	}
 	return t.testText, ""
+}
+
+// grew lists what grew, "" where nothing did. each is the words for one of them, and nothing is what one usually costs that is new.
+func (t *tongue) grew(f *notify.Fact, begin, each, nothing string) string {
+	var all []string
+	for i := range f.Grown {
+		g := &f.Grown[i]
+		name := strings.ReplaceAll(t.by[g.By], "{name}", clip(plain(g.Name), longestName))
+		usual := nothing
+		if g.Usual != 0 {
+			usual = rubles(g.Usual, t.point)
+		}
+		all = append(all, strings.NewReplacer("{name}", name, "{spent}", rubles(g.Spent, t.point), "{usual}", usual).Replace(each))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return begin + strings.Join(all, "; ") + "."
 }
 
 // repeated says what an agent repeated, "" where it did not.
@@ -147,7 +171,11 @@ func russianFact(f *notify.Fact) (title, text string) {
 	case notify.TopUpFailed:
 		return "Автопополнение на " + sum + " не прошло", "Платёж " + plain(f.Ref) + " отклонён " + t.moment(f.At) + ". Ничего не списано. Пополните кошелёк сами и проверьте способ оплаты."
 	case notify.UnusualSpending:
-		return sum + " за день, обычно около " + rubles(f.Usual, ","), "За " + t.date(f.At) + " потрачено намного больше обычного. Если это были не вы, отключите ключ, который тратит."
+		title, text = sum+" за день, обычно около "+rubles(f.Usual, ","), "За "+t.date(f.At)+" потрачено намного больше обычного."
+		if f.Ref != "" {
+			title, text = named(f, "", ": ")+title, "За "+t.date(f.At)+" с этим тегом потрачено намного больше обычного."
+		}
+		return title, text + t.grew(f, " Выросло: ", "{name}: {spent}, обычно {usual}", "ничего") + " Если это были не вы, отключите ключ, который тратит."
 	case notify.CacheRateFell:
 		return "Из кэша прочитано только " + strconv.FormatInt(f.Percent, 10) + "\u202f% промптов", "За " + t.date(f.At) + " из кэша провайдеров прочитано меньше половины обычной доли промптов, а остальное оплачено по полной цене. Причина видна в записи каждого вызова: изменилось прежнее сообщение, ответила другая точка или пауза была долгой."
 	}

@@ -27,6 +27,7 @@ type Seen struct {
 	Keys      []*apikey.Key    // in use
 	Spends    map[string]report.KeySpend
 	Catalog   *catalog.Snapshot
+	Unusual   []Fact // of today, as FindUnusual has found them
 }
 
 // States lists the facts that hold for an account: money first, then keys, then models.
@@ -39,10 +40,7 @@ func States(s *Seen) (all []Fact) {
 	case v.Runway >= 0 && v.Runway <= runwaySoon, s.Threshold > 0 && available < s.Threshold && (v.Topped || len(v.Top) > 0):
 		all = append(all, Fact{Kind: MoneyLow, Amount: available, Days: v.Runway})
 	}
-	if today, usual, unusual := Unusual(v.Days); unusual {
-		day := v.Days[len(v.Days)-1].Day
-		all = append(all, Fact{Kind: UnusualSpending, At: day, Amount: today, Usual: usual, Episode: day.Format(time.DateOnly)})
-	}
+	all = append(all, s.Unusual...)
 	if percent, fell := CacheFell(v.Days); fell {
 		day := v.Days[len(v.Days)-1].Day
 		all = append(all, Fact{Kind: CacheRateFell, At: day, Percent: percent, Episode: day.Format(time.DateOnly)})

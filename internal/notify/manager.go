@@ -8,6 +8,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -100,6 +101,7 @@ func NewManager(s Store, p People, mail Mailer, c Config) *Manager {
 type View struct {
 	Threshold money.Nano
 	Webhook   string
+	Tags      []string
 	On        Choices // what holds
 	Mail      bool    // this gateway sends mails
 	Address   string  // of the person, "" none
@@ -116,7 +118,7 @@ func (m *Manager) Settings(ctx context.Context, account string) (v View, err err
 	if err != nil {
 		return v, err
 	}
-	v = View{Threshold: m.threshold(&s), Webhook: s.Webhook, On: m.usual.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}
+	v = View{Threshold: m.threshold(&s), Webhook: s.Webhook, Tags: s.Tags, On: m.usual.With(s.Own), Mail: m.mail != nil, Address: p.Email, Confirmed: p.Confirmed}
 	if p.Email == "" { // an organization has the addresses of its people
 		to, err := m.people.RecipientsOf(ctx, account)
 		if err != nil {
@@ -138,16 +140,17 @@ func (m *Manager) threshold(s *Settings) money.Nano {
 	return m.cfg.Threshold
 }
 
-// Threshold is the low balance that holds for an account.
-func (m *Manager) Threshold(ctx context.Context, account string) (money.Nano, error) {
+// Chosen is the low balance that holds for an account, and the tags that it has watched by themselves.
+func (m *Manager) Chosen(ctx context.Context, account string) (threshold money.Nano, tags []string, err error) {
 	s, err := m.store.NotifySettings(ctx, account)
-	return m.threshold(&s), err
+	return m.threshold(&s), s.Tags, err
 }
 
 // Change is what a person changes; nil stays as it is.
 type Change struct {
 	Threshold *money.Nano
 	Webhook   *string // checked by the rules for addresses
+	Tags      *[]string
 	Switches  Choices
 }
 
@@ -159,10 +162,15 @@ func (m *Manager) Save(ctx context.Context, account string, c Change, by audit.A
 	if c.Threshold != nil && (*c.Threshold < 0 || *c.Threshold > maxThreshold) {
 		return fault.Field("notify.Save", "threshold", "threshold must be from 0 to %s rubles.", maxThreshold).Coded("threshold_range", "most", maxThreshold)
 	}
+	if c.Tags != nil {
+		if why := WrongTags(*c.Tags); why != "" {
+			return fault.Field("notify.Save", "watched_tags", "watched_tags must be at most %d different tags, such as project=atlas, or names for each of their values; %s.", MostTags, why).Coded("watched_tags", "most", MostTags)
+		}
+	}
 	return m.store.SaveNotifySettings(ctx, account, m.cfg.Now(), func(s *Settings) (e audit.Event, err error) {
 		was := *s
 		c.over(s)
-		if s.Threshold == was.Threshold && s.ThresholdSet == was.ThresholdSet && s.Webhook == was.Webhook && len(s.Own) == 0 {
+		if s.Threshold == was.Threshold && s.ThresholdSet == was.ThresholdSet && s.Webhook == was.Webhook && slices.Equal(s.Tags, was.Tags) && len(s.Own) == 0 {
 			return e, nil
 		}
 		return audit.Event{Actor: by, Action: audit.NoticesChanged, Target: account, Before: was.words(nil), After: s.words(&was)}, nil
@@ -178,6 +186,9 @@ func (c *Change) over(s *Settings) {
 	if c.Webhook != nil {
 		s.Webhook = *c.Webhook
 	}
+	if c.Tags != nil {
+		s.Tags = *c.Tags
+	}
 	s.Own = Choices{}
 	for cause, of := range c.Switches {
 		for by, on := range of {
@@ -192,7 +203,7 @@ func (c *Change) over(s *Settings) {
 	}
 }
 
-// words are the threshold, what became of the address, and the switches that are set, for the audit log. The address itself may be a secret.
+// words are the threshold, what became of the address, the tags, and the switches that are set, for the audit log. The address itself may be a secret.
 func (s *Settings) words(was *Settings) string {
 	var all []string
 	if s.ThresholdSet {
@@ -204,6 +215,9 @@ func (s *Settings) words(was *Settings) string {
 		all = append(all, "another webhook")
 	default:
 		all = append(all, "a webhook")
+	}
+	if len(s.Tags) > 0 {
+		all = append(all, "tags "+strings.Join(s.Tags, " "))
 	}
 	if was == nil {
 		return strings.Join(all, ", ")

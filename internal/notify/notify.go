@@ -96,8 +96,8 @@ func (k Kind) Cause() Cause {
 // Fact is one thing that an account should know. Which fields it has depends on its kind.
 type Fact struct {
 	Kind    Kind
-	Ref     string // the hash of a key, the id of a budget, the slug of a model, the id of a payment or refund; "" none
-	Name    string // of the key, budget or model; people chose it
+	Ref     string // the hash of a key, the id of a budget, the slug of a model, the id of a payment or refund, the tag of which a day is unusual; "" none
+	Name    string // of the key, budget or model, or the tag; people chose it
 	At      time.Time
 	Amount  money.Nano // available; the limit; the payment; the day's spending
 	Spent   money.Nano // of a limit
@@ -105,6 +105,7 @@ type Fact struct {
 	Percent int64      // of a limit; of a day's prompts that caches were read for
 	Days    int        // that the money lasts, -1 unknown; how often an agent repeated its tools, 0: it did not
 	Reset   string     // of a limit, as apikey.Reset; the reason of a failed top-up; the tools that an agent repeated
+	Grown   []Growth   // where the money of an unusual day went
 	Episode string     // distinguishes one occasion from the next: two facts with the same kind, reference and episode are one
 }
 

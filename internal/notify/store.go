@@ -14,6 +14,7 @@ type Settings struct {
 	Threshold    money.Nano // of a low balance; 0: only the days that it lasts count
 	ThresholdSet bool       // false: the operator's default holds
 	Webhook      string     // address of events, "" none
+	Tags         []string   // whose spending is watched by itself: whole tags, and names for each value
 	Own          Choices    // only the switches that the account has set
 }
 
@@ -21,7 +22,7 @@ type Settings struct {
 type SettingsStore interface {
 	// NotifySettings finds the settings of an account, which are empty when it has chosen nothing.
 	NotifySettings(ctx context.Context, account string) (Settings, error)
-	// SaveNotifySettings replaces the threshold and the address, and sets the switches of Own, by what change makes of the settings; switches that are not
+	// SaveNotifySettings replaces the threshold, the address and the tags, and sets the switches of Own, by what change makes of the settings; switches that are not
 	// in Own then stay as they are. With an event without an action nothing is stored.
 	SaveNotifySettings(ctx context.Context, account string, now time.Time, change func(*Settings) (audit.Event, error)) error
 	// SwitchNotice sets one switch and nothing else. It fails with fault.NotFound for an account that does not exist.

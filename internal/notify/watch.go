@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,7 +13,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/loop"
-	"weir/internal/money"
 	"weir/internal/report"
 	"weir/internal/webhook"
 )
@@ -40,10 +40,12 @@ var pauses = [...]time.Duration{time.Minute, 5 * time.Minute, 30 * time.Minute, 
 type Reports interface {
 	Spending(ctx context.Context, wallet string, now time.Time) (*report.Overview, error)
 	KeySpends(ctx context.Context, user, wallet string) (map[string]report.KeySpend, error)
+	Spenders
 }
 
-// Keys lists keys. apikey.Store is one.
+// Keys lists and finds keys. apikey.Store is one.
 type Keys interface {
+	KeyByID(ctx context.Context, id string) (apikey.Found, error)
 	ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error)
 }
 
@@ -145,7 +147,7 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	if !address && s.Webhook == "" {
 		return nil
 	}
-	facts, err := w.facts(ctx, a, w.m.threshold(&s), now)
+	facts, err := w.facts(ctx, a, &s, now)
 	if err != nil {
 		return err
 	}
@@ -175,10 +177,13 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 }
 
 // facts are what holds for an account now, and what happened to it lately.
-func (w *Watcher) facts(ctx context.Context, a *Enrolled, threshold money.Nano, now time.Time) ([]Fact, error) {
-	seen := &Seen{Now: now, Threshold: threshold, Catalog: w.catalog()}
+func (w *Watcher) facts(ctx context.Context, a *Enrolled, s *Settings, now time.Time) ([]Fact, error) {
+	seen := &Seen{Now: now, Threshold: w.m.threshold(s), Catalog: w.catalog()}
 	var err error
 	if seen.Overview, err = w.reports.Spending(ctx, a.Wallet, now); err != nil {
+		return nil, err
+	}
+	if err := seen.FindUnusual(ctx, w.reports, &Watched{Wallet: a.Wallet, Tags: s.Tags, Key: w.key}); err != nil {
 		return nil, err
 	}
 	if seen.Spends, err = w.reports.KeySpends(ctx, a.ID, a.Wallet); err != nil {
@@ -201,6 +206,15 @@ func (w *Watcher) facts(ctx context.Context, a *Enrolled, threshold money.Nano, 
 	}
 	budgets, err := w.budgetFacts(ctx, a, now, seen.today())
 	return slices.Concat(States(seen), budgets, money), err
+}
+
+// key is the hash and the name of a key.
+func (w *Watcher) key(ctx context.Context, id string) (hash, name string, err error) {
+	k, err := w.keys.KeyByID(ctx, id)
+	if fault.Is(err, fault.NotFound) {
+		return "", id, nil
+	}
+	return k.Hash, cmp.Or(k.Name, k.Label), err
 }
 
 // digest names something of an account without saying what.

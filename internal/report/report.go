@@ -236,6 +236,8 @@ type Store interface {
 	SearchCalls(ctx context.Context, s Search, most int) (Window, error)
 	// LastHour is the latest hour before a moment in which roll-ups have calls that fit, zero without any since from.
 	LastHour(ctx context.Context, wallet string, f Filter, from, before time.Time) (time.Time, error)
+	// Spenders lists values of parts that an account sorts by, Key not among them, the dearest first and then by part and value.
+	Spenders(ctx context.Context, q SpenderQuery) ([]Spender, error)
 	// Zones are the time zones of a wallet's account.
 	Zones(ctx context.Context, wallet string) (zone.History, error)
 	// Account sums the rows of a wallet before, in and after the days of its account from..to, to not included, with at most most movements.

@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"time"
 
 	"weir/internal/money"
 	"weir/internal/notify"
+	"weir/internal/rawjson"
 	"weir/internal/store/sqldb"
 )
 
@@ -27,9 +29,40 @@ var facts = sqldb.Map[keptFact, struct {
 	Percent, GoneAt      int64
 	Days                 int
 	Reset                string `db:"reset_by"`
+	Grown                string
 	FoundAt              time.Time
 	Mail                 bool
-}]("notify_facts")
+}]("notify_facts", sqldb.Encoded("grown", encodeGrown, decodeGrown))
+
+// encodeGrown writes what grew as a JSON list, "" for nothing.
+func encodeGrown(k *keptFact) string {
+	if len(k.Grown) == 0 {
+		return ""
+	}
+	b := []byte{'['}
+	for i, g := range k.Grown {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(append(b, `{"by":`...), string(g.By))
+		b = rawjson.AppendText(append(b, `,"ref":`...), g.Ref)
+		b = rawjson.AppendText(append(b, `,"name":`...), g.Name)
+		b = strconv.AppendInt(append(b, `,"spent":`...), int64(g.Spent), 10)
+		b = append(strconv.AppendInt(append(b, `,"usual":`...), int64(g.Usual), 10), '}')
+	}
+	return string(append(b, ']'))
+}
+
+func decodeGrown(k *keptFact, text string) error {
+	for e := rawjson.ElementsOf([]byte(text)); e.Next(); {
+		spent, _ := rawjson.Int(rawjson.Find(e.Value, "spent"))
+		usual, _ := rawjson.Int(rawjson.Find(e.Value, "usual"))
+		k.Grown = append(k.Grown, notify.Growth{
+			By: notify.GrowthBy(rawjson.TextAt(e.Value, "by")), Ref: rawjson.TextAt(e.Value, "ref"), Name: rawjson.TextAt(e.Value, "name"), Spent: money.Nano(spent), Usual: money.Nano(usual),
+		})
+	}
+	return nil
+}
 
 // factChanges are the columns of a fact that change while it holds.
 var factChanges = []string{"name", "amount", "spent", "usual", "percent", "days", "gone_at"}

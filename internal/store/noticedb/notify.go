@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strings"
 	"time"
 
 	"weir/internal/audit"
@@ -28,17 +29,21 @@ var (
 )
 
 const (
-	settingsOf = `SELECT threshold, webhook FROM notify_settings WHERE account = $1`
+	settingsOf = `SELECT threshold, webhook, tags FROM notify_settings WHERE account = $1`
 	choicesOf  = `SELECT cause, channel, enabled FROM notify_choices WHERE account = $1`
 )
 
 // settings reads a row of settingsOf; an account that has chosen nothing has none.
 func settings(row sqldb.Scanner) (n notify.Settings, err error) {
 	var threshold sql.NullInt64
-	if err := row.Scan(&threshold, &n.Webhook); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	var tags string
+	if err := row.Scan(&threshold, &n.Webhook, &tags); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return n, err
 	}
 	n.Threshold, n.ThresholdSet = money.Nano(threshold.Int64), threshold.Valid
+	if tags != "" {
+		n.Tags = strings.Split(tags, "\n") // no tag has one
+	}
 	return n, nil
 }
 
@@ -96,9 +101,9 @@ func (s *Notices) SaveNotifySettings(ctx context.Context, account string, now ti
 		if e, err = change(&n); err != nil || e.Action == "" {
 			return e, err
 		}
-		_, err = t.Exec(`INSERT INTO notify_settings (account, threshold, webhook, tests_day, tests, updated_at) VALUES ($1, $2, $3, '', 0, $4)
-			ON CONFLICT (account) DO UPDATE SET threshold = excluded.threshold, webhook = excluded.webhook, updated_at = excluded.updated_at`,
-			account, sql.NullInt64{Int64: int64(n.Threshold), Valid: n.ThresholdSet}, n.Webhook, now.UnixMicro())
+		_, err = t.Exec(`INSERT INTO notify_settings (account, threshold, webhook, tags, tests_day, tests, updated_at) VALUES ($1, $2, $3, $5, '', 0, $4)
+			ON CONFLICT (account) DO UPDATE SET threshold = excluded.threshold, webhook = excluded.webhook, tags = excluded.tags, updated_at = excluded.updated_at`,
+			account, sql.NullInt64{Int64: int64(n.Threshold), Valid: n.ThresholdSet}, n.Webhook, now.UnixMicro(), strings.Join(n.Tags, "\n"))
 		if err != nil {
 			return e, err
 		}

@@ -44,6 +44,7 @@ func Notify(t *testing.T, open Open) {
 		"a mail that nobody takes is given up":             noticeGivenUp,
 		"switched off before it is mailed":                 noticeSwitchedOff,
 		"an organization has the addresses of its owners":  noticeOrganization,
+		"what grew, and tags by themselves":                noticeGrown,
 		"by webhook, without an address":                   noticeHook,
 		"payments, refunds, failed top-ups":                noticeMoney,
 		"nobody is told of what was before":                noticeBefore,
@@ -70,6 +71,7 @@ type town struct {
 	mails []notify.Mail
 
 	budgets []notify.Standing
+	reports *report.Reporter // nil: what is in seen
 
 	fail error  // of the next attempts
 	deaf string // an address to which no mail gets
@@ -93,7 +95,10 @@ func (w *town) pass(d time.Duration) {
 	w.at = w.at.Add(d)
 }
 
-func (w *town) Spending(_ context.Context, wallet string, _ time.Time) (*report.Overview, error) {
+func (w *town) Spending(ctx context.Context, wallet string, now time.Time) (*report.Overview, error) {
+	if w.reports != nil {
+		return w.reports.Spending(ctx, wallet, now)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if v := w.seen[wallet]; v != nil {
@@ -106,6 +111,14 @@ func (w *town) KeySpends(context.Context, string, string) (map[string]report.Key
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.spent, nil
+}
+
+func (w *town) Spenders(ctx context.Context, q report.SpenderQuery) ([]report.Spender, error) {
+	return report.New(w.store.Ledger, flushed{w.store.Ledger}).Spenders(ctx, q)
+}
+
+func (w *town) KeyByID(ctx context.Context, id string) (apikey.Found, error) {
+	return w.store.Accounts.KeyByID(ctx, id)
 }
 
 func (w *town) ListKeys(_ context.Context, f apikey.Filter) ([]apikey.Key, error) {
@@ -218,7 +231,7 @@ func noticeSettings(t *testing.T, s *store.Store) {
 	if d := cmp.Diff(notify.Settings{Own: notify.Choices{}}, empty); d != "" || err != nil {
 		t.Fatalf("%v %s", err, d)
 	}
-	want := notify.Settings{Threshold: 0, ThresholdSet: true, Webhook: "https://example.org/hook", Own: notify.Choices{notify.LowBalance: {notify.Email: false}, notify.Payment: {notify.Email: true, notify.Webhook: false}}}
+	want := notify.Settings{Threshold: 0, ThresholdSet: true, Webhook: "https://example.org/hook", Tags: []string{"project=атлас, b", "env"}, Own: notify.Choices{notify.LowBalance: {notify.Email: false}, notify.Payment: {notify.Email: true, notify.Webhook: false}}}
 	for range 2 {
 		ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, payAt, saved(want)))
 		got, err := s.Notices.NotifySettings(t.Context(), u.ID)
@@ -228,7 +241,7 @@ func noticeSettings(t *testing.T, s *store.Store) {
 	}
 	ok(t, s.Notices.SaveNotifySettings(t.Context(), u.ID, payAt, saved(notify.Settings{Threshold: money.Ruble, ThresholdSet: true, Own: notify.Choices{notify.LowBalance: {notify.Email: true}}})))
 	got, err := s.Notices.NotifySettings(t.Context(), u.ID)
-	want.Threshold, want.Webhook, want.Own[notify.LowBalance] = money.Ruble, "", map[notify.Channel]bool{notify.Email: true}
+	want.Threshold, want.Webhook, want.Tags, want.Own[notify.LowBalance] = money.Ruble, "", nil, map[notify.Channel]bool{notify.Email: true}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Fatalf("%v %s", err, d)
 	}

@@ -43,6 +43,7 @@ func Tags(t *testing.T, open Open) {
 			x.refund(t, rt)
 		}
 		x.sortedBy(rt, x.tagQuery(rt))
+		x.spenders(rt)
 	})
 	check := func(what string) {
 		t.Helper()
@@ -80,6 +81,7 @@ func (x *sales) sort(rt *rapid.T, c *record.Call) {
 		return rapid.SampledFrom(append(values, "", "")).Draw(rt, name)
 	}
 	c.Session, c.ClientUser = any("session", "s-1", "s-2", `a"b\c%_`), any("client user", "u-1", "ю")
+	c.Key = any("key", "key_1", "key_2")
 	if c.Wallet == "wal_2" { // an organization's
 		c.Member, c.Team = any("member", "usr_7", "usr_8", "svc_1"), any("team", "team_1", "team_2")
 	}

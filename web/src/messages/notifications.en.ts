@@ -26,6 +26,10 @@ const messages = {
   threshold: 'A balance is low below',
   thresholdHelp: 'Rubles. 0: only the days that it lasts count.',
   thresholdWrong: 'A sum in rubles, such as 500.',
+  watched: 'Tags watched by themselves',
+  watchedHelp:
+    'Unusual spending of each, beside that of the account: project=atlas, or project for each of its values. Commas between; at most 20.',
+  watchedWrong: 'At most 20 different tags with commas between, such as project, env=prod.',
   channels: 'Where to',
   emailTo: 'Mails go to {email}.',
   emailNone: 'This account has no e-mail address, so no mails are sent.',

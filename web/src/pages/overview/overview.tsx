@@ -156,7 +156,7 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
     n.kind === 'key_expired'
   const action =
     n.kind === 'unusual_spending' || n.kind === 'cache_rate_fell' ? (
-      <Link to="/activity">{t('toActivity')}</Link>
+      <Link to={n.ref ? `/activity?tag=${encodeURIComponent(n.ref)}` : '/activity'}>{t('toActivity')}</Link>
     ) : n.kind.startsWith('key') ? (
       <Link to="/keys">{t('toKeys')}</Link>
     ) : n.kind.startsWith('model') && n.ref ? (
@@ -167,14 +167,25 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
   return (
     <Notice
       tone={bad ? 'bad' : 'warn'}
-      title={t.or(`notice_${n.kind}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })}
+      title={t.or(`notice_${n.kind}${n.kind === 'unusual_spending' && n.ref ? '_tag' : ''}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })}
       action={action}
     >
       {n.kind === 'unusual_spending' ? (
-        t('notice_unusual_spending_text', {
-          spent: money(n.detail.spent ?? null),
-          usual: money(n.detail.usual ?? null),
-        })
+        <>
+          {t('notice_unusual_spending_text', {
+            spent: money(n.detail.spent ?? null),
+            usual: money(n.detail.usual ?? null),
+          })}{' '}
+          {n.detail.grown && (
+            <span className="wrap-anywhere">
+              {t('grew', {
+                list: n.detail.grown
+                  .map((g) => t(`grew_${g.by}`, { name: g.name, spent: money(g.spent), usual: money(g.usual) }))
+                  .join('; '),
+              })}
+            </span>
+          )}
+        </>
       ) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? (
         t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) })
       ) : n.kind.startsWith('money') ? (

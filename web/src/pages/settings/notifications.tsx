@@ -47,6 +47,7 @@ export default function NotificationsPage() {
         <>
           <Switches d={data.data} />
           <Threshold d={data.data} />
+          <Watched d={data.data} />
           <Channels d={data.data} />
         </>
       )}
@@ -127,14 +128,14 @@ function One({
   wrong,
   value,
   body,
-  type = 'text',
+  mode = 'decimal',
 }: {
   label: string
   help: string
   wrong: string
   value: string
-  body: (v: string) => { threshold: string } | { webhook_url: string | null }
-  type?: 'text' | 'url'
+  body: (v: string) => { threshold: string } | { webhook_url: string | null } | { watched_tags: string[] }
+  mode?: 'decimal' | 'text' | 'url'
 }) {
   const t = useT('notifications'),
     c = useT('common')
@@ -149,9 +150,9 @@ function One({
     <form onSubmit={save.submit} noValidate className="flex flex-wrap items-start gap-2">
       <Field className="min-w-0 flex-1 basis-60" label={label} help={help} error={field ? wrong : undefined}>
         <Input
-          type={type}
-          inputMode={type === 'url' ? 'url' : 'decimal'}
-          maxLength={2000}
+          type={mode === 'url' ? 'url' : 'text'}
+          inputMode={mode}
+          maxLength={5000}
           autoComplete="off"
           spellCheck={false}
           value={text}
@@ -188,6 +189,29 @@ function Threshold({ d }: { d: Told }) {
   )
 }
 
+function Watched({ d }: { d: Told }) {
+  const t = useT('notifications')
+  const value = d.watched_tags.join(', ')
+  return (
+    <Panel>
+      <One
+        key={value}
+        mode="text"
+        label={t('watched')}
+        help={t('watchedHelp')}
+        wrong={t('watchedWrong')}
+        value={value}
+        body={(v) => ({
+          watched_tags: v
+            .split(',')
+            .map((s) => s.trim())
+            .filter((s) => s !== ''),
+        })}
+      />
+    </Panel>
+  )
+}
+
 function Channels({ d }: { d: Told }) {
   const t = useT('notifications')
   const mail = !d.email.available
@@ -208,7 +232,7 @@ function Channels({ d }: { d: Told }) {
         <>
           <One
             key={d.webhook.url}
-            type="url"
+            mode="url"
             label={t('webhook')}
             help={t('webhookHelp')}
             wrong={t('webhookWrong')}
