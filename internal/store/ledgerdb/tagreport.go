@@ -189,15 +189,8 @@ func (s *Ledger) lastTagged(ctx context.Context, wallet string, f report.Filter,
 	if by.Value == report.Nothing || by.Value == "" {
 		return latest, nil
 	}
-	var c sqldb.Conditions
-	c.Add("wallet = ?", wallet)
-	if _, is := by.Part.TagName(); is {
-		c.Add("(part = ? AND value IN (?, '"+tag.Other+"') OR part = '"+string(report.TagNames)+"' AND value = '"+tag.Other+"')", string(by.Part), by.Value)
-	} else {
-		c.Add("part = ? AND value IN (?, '"+tag.Other+"')", string(by.Part), by.Value)
-	}
-	c.Add("day >= ? AND day <= ?", h.Day(from).Format(time.DateOnly), h.Day(latest).Format(time.DateOnly))
-	without(&f, by.Part)
+	part := by.Part
+	without(&f, part)
 	if f.Member != "" {
 		switch user, err := s.alone(ctx, wallet); {
 		case err != nil:
@@ -206,13 +199,26 @@ func (s *Ledger) lastTagged(ctx context.Context, wallet string, f report.Filter,
 			f.Member = ""
 		}
 	}
-	names := tagColumnsOf(by.Part)
-	filter(&c, &f, names)
-	c.Equal(names[report.Team], f.Team)
-	var day string
-	found, err := s.first(ctx, &day, "SELECT day FROM tag_usage"+c.Where()+" ORDER BY day DESC LIMIT 1", c.Args)
-	if !found || err != nil {
-		return time.Time{}, err
+	places := []report.Sorted{by, {Part: part, Value: tag.Other}}
+	if _, is := part.TagName(); is {
+		places = append(places, report.Sorted{Part: report.TagNames, Value: tag.Other})
+	}
+	// One look at the end of a part of the key for each: a condition for all of them would read all rows of the account.
+	day, first, last := "", h.Day(from).Format(time.DateOnly), h.Day(latest).Format(time.DateOnly)
+	for _, p := range places {
+		var c sqldb.Conditions
+		c.Add("wallet = ?", wallet)
+		c.Add("part = ? AND value = ?", string(p.Part), p.Value)
+		c.Add("day >= ? AND day <= ?", max(first, day), last)
+		names := tagColumnsOf(p.Part)
+		filter(&c, &f, names)
+		c.Equal(names[report.Team], f.Team)
+		if _, err := s.first(ctx, &day, "SELECT day FROM tag_usage"+c.Where()+" ORDER BY day DESC LIMIT 1", c.Args); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if day == "" {
+		return time.Time{}, nil
 	}
 	at, err := time.Parse(time.DateOnly, day)
 	if err != nil {

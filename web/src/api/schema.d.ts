@@ -11033,6 +11033,18 @@ export interface components {
         Gone: {
             deleted: number;
         };
+        /** @description Something that cost more on a day than usual. */
+        Grown: {
+            /** @enum {string} */
+            by: "tag" | "session" | "key";
+            /** @description Hash of the key */
+            ref: string | null;
+            /** @description The tag, the session, the name of the key */
+            name: string;
+            spent: components["schemas"]["Decimal"];
+            /** @description The median of the same days; on some of them it may have cost nothing */
+            usual: components["schemas"]["Decimal"];
+        };
         /** @description Which models are not for a caller. */
         HiddenModels: {
             /** @description Their ids */
@@ -12687,7 +12699,7 @@ export interface components {
              * @enum {string}
              */
             kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending" | "cache_rate_fell";
-            /** @description Hash of the key, slug of the model; null for the wallet */
+            /** @description Hash of the key, slug of the model, the tag of which a day is unusual; null for the wallet */
             ref: string | null;
             name: string | null;
             detail: components["schemas"]["NoticeDetail"];
@@ -12710,6 +12722,8 @@ export interface components {
             at?: string | null;
             /** @description By an agent */
             repeated?: components["schemas"]["Repeated"];
+            /** @description What grew by at least a fifth of what was spent above the usual: tags, sessions and keys, at most three of each; their sums overlap */
+            grown?: components["schemas"]["Grown"][];
         };
         /** @description Says by which channels each cause is reported. */
         NotificationCauses: {
@@ -12730,6 +12744,8 @@ export interface components {
              */
             webhook_url?: string | null;
             causes?: components["schemas"]["CauseChanges"];
+            /** @description Tags whose spending is watched by itself: project=atlas, or project for each of its values */
+            watched_tags?: string[];
         };
         /** @description Whether an account gets e-mails, and where. */
         NotificationMail: {
@@ -12746,6 +12762,8 @@ export interface components {
             email: components["schemas"]["NotificationMail"];
             webhook: components["schemas"]["NotificationWebhook"];
             causes: components["schemas"]["NotificationCauses"];
+            /** @description Whose spending is watched by itself, beside that of the account: whole tags, and names for each of their values */
+            watched_tags: string[];
         };
         /** @description Says by which channels a cause is reported. */
         NotificationSwitches: {
@@ -22387,6 +22405,10 @@ export interface operations {
                  *         }
                  *       },
                  *       "threshold": "500",
+                 *       "watched_tags": [
+                 *         "project",
+                 *         "env=prod"
+                 *       ],
                  *       "webhook_url": "https://example.org/hook"
                  *     }
                  */

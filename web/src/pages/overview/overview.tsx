@@ -167,7 +167,10 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
   return (
     <Notice
       tone={bad ? 'bad' : 'warn'}
-      title={t.or(`notice_${n.kind}${n.kind === 'unusual_spending' && n.ref ? '_tag' : ''}`, n.kind, { name, percent: percent(n.detail.percent ?? null, 0) })}
+      title={t.or(`notice_${n.kind}${n.kind === 'unusual_spending' && n.ref ? '_tag' : ''}`, n.kind, {
+        name,
+        percent: percent(n.detail.percent ?? null, 0),
+      })}
       action={action}
     >
       {n.kind === 'unusual_spending' ? (
@@ -180,7 +183,9 @@ function NoticeOf({ n }: { n: Overview['notices'][number] }) {
             <span className="wrap-anywhere">
               {t('grew', {
                 list: n.detail.grown
-                  .map((g) => t(`grew_${g.by}`, { name: g.name, spent: money(g.spent), usual: money(g.usual) }))
+                  .map((g) =>
+                    t(`grew_${g.by}`, { name: g.name, spent: money(g.spent), usual: money(g.usual) }),
+                  )
                   .join('; '),
               })}
             </span>
