@@ -50,6 +50,8 @@ const (
 	Hour  Bucket = "hour"
 	Day   Bucket = "day"
 	Month Bucket = "month"
+	// Period is the whole of a query, which only a Store is asked for: all its rows are at Query.From.
+	Period Bucket = "period"
 )
 
 // Floor is the beginning of the bucket that has t. Of a day or month t is what the account's clock shows.

@@ -88,12 +88,11 @@ func (r *Reporter) Usage(ctx context.Context, q Query, m Metric, most int) (*Usa
 	if q.Metric = m; q.Whole {
 		q.Metric = ""
 	}
-	rows, err := r.rows(ctx, q)
+	u, err := r.arranged(ctx, q, m, most)
 	if err != nil {
 		return nil, err
 	}
-	q.Metric = m
-	u := arrange(q, rows, m, most)
+	q.Metric, u.Metric = m, m
 	switch {
 	case q.parted():
 		u.PreviousFrom = q.From.Add(q.From.Sub(q.To))
@@ -247,7 +246,7 @@ func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 		u.Series = append(u.Series, *g)
 	}
 	slices.SortFunc(u.Series, func(a, b Series) int {
-		return cmp.Or(-cmp.Compare(m.rank(&a.Total), m.rank(&b.Total)), -cmp.Compare(a.Total.Calls, b.Total.Calls), cmp.Compare(a.Key, b.Key))
+		return order(m, &a.Total, &b.Total, a.Key, b.Key)
 	})
 	if len(u.Series) > most {
 		u.Other = make([]Sums, len(u.Times))
@@ -261,6 +260,84 @@ func arrange(q Query, rows []Row, m Metric, most int) *Usage {
 		u.Series = u.Series[:most:most]
 	}
 	return u
+}
+
+// order is that of series: the largest by a metric first.
+func order(m Metric, a, b *Sums, keyA, keyB string) int {
+	return cmp.Or(-cmp.Compare(m.rank(a), m.rank(b)), -cmp.Compare(a.Calls, b.Calls), cmp.Compare(keyA, keyB))
+}
+
+// many reports whether a query is by days, and by a property that mostly has very many values on each of them. Tags have few.
+func (q *Query) many() bool {
+	f := &q.Filter
+	return (q.Part == Session || q.Part == ClientUser) && f.Tag == "" && f.Session == "" && f.ClientUser == "" && q.Bucket == Day && !q.parted()
+}
+
+// only narrows a query by session or user to one of them, and does not group.
+func (q *Query) only(value string) {
+	value = cmp.Or(value, Nothing)
+	if q.Part == Session {
+		q.Filter.Session = value
+	} else {
+		q.Filter.ClientUser = value
+	}
+	q.Part = None
+}
+
+// arranged reads and arranges usage. Of a property with many values it reads the sums of the period first, and then the days of the largest alone.
+func (r *Reporter) arranged(ctx context.Context, q Query, m Metric, most int) (*Usage, error) {
+	if !q.many() {
+		rows, err := r.rows(ctx, q)
+		return arrange(q, rows, m, most), err
+	}
+	whole := q.stored()
+	whole.Bucket = Period
+	totals, err := r.store.Usage(ctx, whole)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(totals, func(a, b Row) int { return order(m, &a.Sums, &b.Sums, a.Value, b.Value) })
+	var rows []Row
+	for _, t := range totals[:min(most, len(totals))] {
+		one := q.stored()
+		one.only(t.Value)
+		days, err := r.store.Usage(ctx, one)
+		if err != nil {
+			return nil, err
+		}
+		for i := range days {
+			days[i].Value = t.Value
+		}
+		rows = append(rows, days...)
+	}
+	u := arrange(q, rows, m, most)
+	if len(totals) <= most {
+		return u, nil
+	}
+	all := q.stored() // last: calls that came meanwhile are among the rest
+	all.Part = None
+	rows, err = r.store.Usage(ctx, all)
+	if err != nil {
+		return nil, err
+	}
+	u.rest(arrange(q, rows, m, 1), totals[most:])
+	return u, nil
+}
+
+// rest makes all calls those of the usage, of which it has the largest groups, and what these leave the others.
+func (u *Usage) rest(all *Usage, others []Row) {
+	u.Other, u.OtherCount = slices.Clone(all.Sums), len(others)
+	for i := range u.Other {
+		u.Other[i].Sub(&u.Sums[i])
+		u.Other[i].LastAt = time.Time{} // not known of a part of a day
+		u.OtherTotal.Add(&u.Other[i])
+	}
+	for i := range others {
+		if at := others[i].LastAt; at.After(u.OtherTotal.LastAt) {
+			u.OtherTotal.LastAt = at
+		}
+	}
+	u.Sums, u.Total = all.Sums, all.Total
 }
 
 // Rows lists usage by bucket and group, complete.

@@ -170,9 +170,7 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 			table, key = "usage_daily", dayColumns
 		}
 		c.Add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
-		if bucket = "day"; q.Bucket == report.Month {
-			bucket = "substr(day, 1, 7)"
-		}
+		bucket = dayBuckets(q.Bucket)
 	}
 	filter(&c, &q.Filter, names)
 	value := names[q.Part]
@@ -189,9 +187,24 @@ func (s *Ledger) Usage(ctx context.Context, q report.Query) ([]report.Row, error
 	return s.usageRows(ctx, &q, bucket, value, from, c.Args)
 }
 
+// dayBuckets is the bucket of a row of a day.
+func dayBuckets(b report.Bucket) string {
+	switch b {
+	case report.Month:
+		return "substr(day, 1, 7)"
+	case report.Period:
+		return "''"
+	}
+	return "day"
+}
+
 // usageRows sums the rows of a roll-up by bucket and value.
 func (s *Ledger) usageRows(ctx context.Context, q *report.Query, bucket, value, from string, args []any) ([]report.Row, error) {
-	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + from + " GROUP BY 1, 2 ORDER BY 1, 2"
+	by := "1, 2"
+	if q.Bucket == report.Period {
+		by = "2" // SQLite would sort all rows by a text that is the same in each
+	}
+	text := "SELECT " + bucket + ", " + value + usageSums(q.Metric) + " FROM " + from + " GROUP BY " + by + " ORDER BY " + by
 	return sqldb.List(ctx, s.db, "store.Usage", func(row sqldb.Scanner) (r report.Row, err error) {
 		var first, last, hour int64
 		var day string
@@ -212,6 +225,8 @@ func (s *Ledger) usageRows(ctx context.Context, q *report.Query, bucket, value, 
 			r.At = time.Unix(hour, 0).UTC()
 		case report.Month:
 			r.At, err = time.Parse("2006-01", day)
+		case report.Period:
+			r.At = q.From
 		default:
 			r.At, err = time.Parse(time.DateOnly, day)
 		}

@@ -168,15 +168,28 @@ func tagged(c *sqldb.Conditions, f report.Filter, part report.Part, by report.So
 	return tagUsage.Name, names
 }
 
+// mostDays is how many days are looked at one by one.
+const mostDays = 400
+
+// daysOf are the days of a query, at least one.
+func daysOf(q *report.Query) []string {
+	days := []string{q.From.Format(time.DateOnly)}
+	for day := report.Day.Next(q.From); day.Before(q.To) && len(days) <= mostDays; day = report.Day.Next(day) {
+		days = append(days, day.Format(time.DateOnly))
+	}
+	return days
+}
+
 func (s *Ledger) tagRows(ctx context.Context, q *report.Query, by report.Sorted) ([]report.Row, error) {
 	var c sqldb.Conditions
 	c.Add("wallet = ?", q.Wallet)
 	table, names := tagged(&c, q.Filter, q.Part, by)
-	c.Add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
-	bucket, value := "day", names[q.Part]
-	if q.Bucket == report.Month {
-		bucket = "substr(day, 1, 7)"
+	if days := daysOf(q); table == tagDays.Name && by.Value != "" && by.Value != report.Nothing && len(days) <= mostDays {
+		oneOf(&c, "day", days) // a look for each, and not at all values of these days
+	} else {
+		c.Add("day >= ? AND day < ?", q.From.Format(time.DateOnly), q.To.Format(time.DateOnly))
 	}
+	bucket, value := dayBuckets(q.Bucket), names[q.Part]
 	if q.Part == report.None {
 		value = "''"
 	}

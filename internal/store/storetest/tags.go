@@ -44,6 +44,7 @@ func Tags(t *testing.T, open Open) {
 		}
 		x.sortedBy(rt, x.tagQuery(rt))
 		x.spenders(rt)
+		x.largest(rt)
 	})
 	check := func(what string) {
 		t.Helper()
