@@ -89,7 +89,7 @@ type Rates interface {
 // Operations lists the operations. With empty Deps they can be described, not performed.
 func Operations(d Deps) []operation.Operation {
 	return slices.Concat([]operation.Operation{statement(d.Books), imports(d), whoAmI(d), setup(d)}, views(d.Views), vouchers(d.Vouchers), payments(d.Payments), invoices(d.Invoices),
-		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), budgets(d), trees(d), preferences(d),
+		chats(d), storing(d), profiles(d), presets(d), timezones(d), providerKeys(d), notifications(d), inbox(d), webhookSecrets(d.WebhookSecrets), invitations(d.People), jobs(d), accountKeys(d), budgets(d), trees(d), preferences(d),
 		sessions(d.People), devices(d), identities(d.People), passwords(d.People), emails(d.People), passkeys(d.People), proofs(d.People),
 		organizations(d), signIns(d), signUps(d), links(d), visits(d), ledgers(d), usages(d), callPages(d), hiddenModels(d), overview(d), calls(d), events(d.Events), notices(d))
 }

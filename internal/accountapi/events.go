@@ -27,14 +27,15 @@ import (
 
 // What can be followed with GET /api/events.
 const (
-	topicCalls  liveupdates.Topic = "calls"
-	topicMoney  liveupdates.Topic = "money"
-	topicJobs   liveupdates.Topic = "jobs"
-	topicKeys   liveupdates.Topic = "keys"
-	topicStatus liveupdates.Topic = "status"
+	topicCalls   liveupdates.Topic = "calls"
+	topicMoney   liveupdates.Topic = "money"
+	topicJobs    liveupdates.Topic = "jobs"
+	topicKeys    liveupdates.Topic = "keys"
+	topicNotices liveupdates.Topic = "notices"
+	topicStatus  liveupdates.Topic = "status"
 )
 
-var allTopics = []liveupdates.Topic{topicCalls, topicMoney, topicJobs, topicKeys, topicStatus}
+var allTopics = []liveupdates.Topic{topicCalls, topicMoney, topicJobs, topicKeys, topicNotices, topicStatus}
 
 const (
 	markWithin  = 5 * time.Second // longest time for reading one topic
@@ -72,9 +73,15 @@ type EventsDeps struct {
 	Books   ledger.Reader
 	Reports *report.Reporter
 	Keys    *apikey.Manager
-	Videos  Videos        // nil: there are none
-	Batches Batches       // nil: there are none
-	Status  func() string // identifies the answer about the status of providers; nil: it is not shown
+	Videos  Videos         // nil: there are none
+	Batches Batches        // nil: there are none
+	Notices NoticesVersion // nil: nothing is noticed
+	Status  func() string  // identifies the answer about the status of providers; nil: it is not shown
+}
+
+// NoticesVersion says whether an account's notices have changed. *notify.Manager knows it.
+type NoticesVersion interface {
+	NoticesVersion(ctx context.Context, account string) (int64, error)
 }
 
 // Events are streams of what changes of accounts.
@@ -131,6 +138,11 @@ type EventKeys struct {
 	Version string `json:"version"` // another one after each change
 }
 
+// EventNotices is the data of the event `notices`: something was noticed, is over, or was read.
+type EventNotices struct {
+	Version int64 `json:"version"` // another one after each change
+}
+
 // EventStatus is the data of the event `status`: GET /api/status has another answer.
 type EventStatus struct {
 	Version string `json:"version"`
@@ -143,17 +155,18 @@ type EventEnd struct {
 
 // EventReady is the data of the event `ready`: the topics that were asked for, as they are now.
 type EventReady struct {
-	Calls  *EventCalls  `json:"calls,omitzero"`
-	Money  *EventMoney  `json:"money,omitzero"`
-	Jobs   *EventJobs   `json:"jobs,omitzero"`
-	Keys   *EventKeys   `json:"keys,omitzero"`
-	Status *EventStatus `json:"status,omitzero"`
+	Calls   *EventCalls   `json:"calls,omitzero"`
+	Money   *EventMoney   `json:"money,omitzero"`
+	Jobs    *EventJobs    `json:"jobs,omitzero"`
+	Keys    *EventKeys    `json:"keys,omitzero"`
+	Notices *EventNotices `json:"notices,omitzero"`
+	Status  *EventStatus  `json:"status,omitzero"`
 }
 
 type eventsInput struct {
-	Topics string `json:"-" query:"topics" pattern:"^ *(calls|money|jobs|keys|status) *(, *(calls|money|jobs|keys|status) *)*$" example:"calls,money"` // some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas; needed
-	After  string `json:"-" query:"after" maxLength:"256"`                                                                                             // the same as Last-Event-ID, for clients that cannot send the header
-	Last   string `json:"-" header:"Last-Event-ID" maxLength:"256"`                                                                                    // the id of the last event that was read
+	Topics string `json:"-" query:"topics" pattern:"^ *(calls|money|jobs|keys|notices|status) *(, *(calls|money|jobs|keys|notices|status) *)*$" example:"calls,money"` // some of `calls`, `money`, `jobs`, `keys`, `notices`, `status`, separated by commas; needed
+	After  string `json:"-" query:"after" maxLength:"256"`                                                                                                             // the same as Last-Event-ID, for clients that cannot send the header
+	Last   string `json:"-" header:"Last-Event-ID" maxLength:"256"`                                                                                                    // the id of the last event that was read
 }
 
 func events(e *Events) []operation.Operation {
@@ -164,7 +177,7 @@ func events(e *Events) []operation.Operation {
 			"changes of a topic may be one event. The `id` of an event says what its reader has seen: send the last one as `Last-Event-ID`, at any node, and what was " +
 			"missed comes at once. Comments break silence. An event `end` says why the gateway ends the stream: `signed_out` (the session or the key has ended), " +
 			"`draining` or `unavailable` (connect again). A user has at most ten streams.",
-		Events: []any{EventReady{}, EventCalls{}, EventMoney{}, EventJobs{}, EventKeys{}, EventStatus{}, EventEnd{}},
+		Events: []any{EventReady{}, EventCalls{}, EventMoney{}, EventJobs{}, EventKeys{}, EventNotices{}, EventStatus{}, EventEnd{}},
 	}, func(ctx context.Context, c *operation.Call, in *eventsInput) (operation.Stream, error) {
 		return e.follow(ctx, c, in)
 	})}
@@ -223,6 +236,8 @@ func (e *Events) mark(ctx context.Context, of liveupdates.Account, t liveupdates
 		what, err = e.jobs(ctx, of)
 	case topicKeys:
 		what, err = e.keys(ctx, of)
+	case topicNotices:
+		what, err = e.notices(ctx, of.User)
 	case topicStatus:
 		what = EventStatus{Version: e.Status()}
 	}
@@ -292,12 +307,19 @@ func (e *Events) keys(ctx context.Context, of liveupdates.Account) (EventKeys, e
 	return EventKeys{Keys: len(keys), Version: strconv.FormatUint(sum.Sum64(), 36)}, err
 }
 
+func (e *Events) notices(ctx context.Context, account string) (out EventNotices, err error) {
+	if e.Notices != nil {
+		out.Version, err = e.Notices.NoticesVersion(ctx, account)
+	}
+	return out, err
+}
+
 // topicsOf reads which topics are asked for, each once.
 func topicsOf(text string) (list []liveupdates.Topic, err error) {
 	for name := range strings.SplitSeq(text, ",") {
 		t := liveupdates.Topic(strings.TrimSpace(name))
 		if !slices.Contains(allTopics, t) {
-			return nil, fault.Field("accountapi.events", "topics", "topics must be some of calls, money, jobs, keys, status, separated by commas.").Coded("topics")
+			return nil, fault.Field("accountapi.events", "topics", "topics must be some of calls, money, jobs, keys, notices, status, separated by commas.").Coded("topics")
 		}
 		if !slices.Contains(list, t) {
 			list = append(list, t)

@@ -68,6 +68,7 @@ type Features struct {
 	Docs      bool             `json:"docs"`       // the documentation is at /docs
 	Rankings  bool             `json:"rankings"`   // this client may see GET /api/rankings
 	Payments  bool             `json:"payments"`   // wallets can be topped up by paying here
+	Notices   bool             `json:"notices"`    // what is noticed for accounts can be read: GET /api/notices
 	DemoUntil *time.Time       `json:"demo_until"` // what is older is demo data, which was made up; null: there is none
 	OIDC      []SignInProvider `json:"oidc"`       // other providers at which people can sign in
 }
@@ -138,7 +139,7 @@ func featuresOf(ctx context.Context, d Deps, c *operation.Call) (Features, error
 	_, nowhere := c.Browser.Site()
 	out := Features{
 		SignUp: string(f.SignUp), Passwords: f.Passwords, Mail: f.Mail, Demo: f.Demo && c.Browser.Local(), Setup: f.Setup, Passkeys: nowhere == nil,
-		Docs: d.Docs, Rankings: d.Rankings || c.Caller != nil, Payments: d.Payments != nil, OIDC: []SignInProvider{},
+		Docs: d.Docs, Rankings: d.Rankings || c.Caller != nil, Payments: d.Payments != nil, Notices: d.Notifications != nil, OIDC: []SignInProvider{},
 	}
 	if demo := d.demo(); demo != nil && !demo.Until.IsZero() {
 		out.DemoUntil = &demo.Until

@@ -10,8 +10,8 @@ import (
 
 // Notice is something that needs attention.
 type Notice struct {
-	Kind   notify.Kind  `json:"kind" enum:"key_limit,key_limit_reached,key_expiring,key_expired,model_retiring,model_gone,model_down,model_trouble,money_low,money_gone,unusual_spending,cache_rate_fell"` // model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
-	Ref    *string      `json:"ref"`                                                                                                                                                                       // hash of the key, slug of the model, the tag of which a day is unusual; null for the wallet
+	Kind   notify.Kind  `json:"kind" enum:"key_limit,key_limit_reached,budget_alarm,budget_reached,agent_out_of_money,key_expiring,key_expired,model_retiring,model_gone,model_down,model_trouble,money_low,money_gone,payment_received,payment_refunded,top_up_failed,unusual_spending,cache_rate_fell"` // model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+	Ref    *string      `json:"ref"`                                                                                                                                                                                                                                                                      // hash of the key, id of the budget or payment, slug of the model, the tag of which a day is unusual; null for the wallet
 	Name   *string      `json:"name"`
 	Detail NoticeDetail `json:"detail"`
 }

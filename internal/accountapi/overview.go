@@ -33,7 +33,7 @@ type Overview struct {
 	Days       []OverviewDay   `json:"days"`          // the last 30 days, today last
 	Top        []OverviewModel `json:"top"`           // what cost most in these days
 	Calls      []CallRow       `json:"calls" maxItems:"5"`
-	Notices    []Notice        `json:"notices"`
+	Notices    []LinkedNotice  `json:"notices"`
 	Steps      FirstSteps      `json:"steps"`
 }
 
@@ -133,7 +133,7 @@ func daysOf(days []report.DayShares) []OverviewDay {
 }
 
 // noticesOf is what needs attention: the facts that notifications report, too, and models in trouble.
-func noticesOf(ctx context.Context, d Deps, c *operation.Call, v *report.Overview, keys []apikey.Key, spends map[string]report.KeySpend) ([]Notice, error) {
+func noticesOf(ctx context.Context, d Deps, c *operation.Call, v *report.Overview, keys []apikey.Key, spends map[string]report.KeySpend) ([]LinkedNotice, error) {
 	seen := notify.Seen{Now: c.At, Overview: v, Spends: spends, Catalog: d.Catalog()}
 	for i := range keys {
 		if keys[i].DeletedAt.IsZero() && !keys[i].Disabled {
@@ -156,11 +156,13 @@ func noticesOf(ctx context.Context, d Deps, c *operation.Call, v *report.Overvie
 	if err := seen.FindUnusual(ctx, d.Reports, &watched); err != nil {
 		return nil, err
 	}
-	facts := append(notify.States(&seen), d.troubles(v.Models)...)
+	who := notify.Viewer{Role: c.OrgRole}
+	facts := slices.DeleteFunc(notify.States(&seen), func(f notify.Fact) bool { return !notify.Hears(who.Role, f.Kind.Cause()) })
+	facts = append(facts, d.troubles(v.Models)...)
 	facts = facts[:min(len(facts), mostNotices)]
-	all := make([]Notice, len(facts))
+	all := make([]LinkedNotice, len(facts))
 	for i := range facts {
-		all[i] = noticeOf(&facts[i])
+		all[i] = linked(&facts[i], &who)
 	}
 	return all, nil
 }

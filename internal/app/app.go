@@ -309,7 +309,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.catalogPages = catalogapi.New(catalogapi.Deps{
 		Catalog: g.catalog.Load, Stats: g.health, Health: g.health, Hours: g.hours, Ranks: g.rankings, Status: cfg.Web.Status, Rankings: cfg.Web.Rankings,
 	})
-	events := g.pageEvents(reports, keys)
+	events := g.pageEvents(reports, keys, notices)
 	notifyFrom, err := config.Networks(cfg.Payments.YooKassa.NotifyFrom)
 	if err != nil {
 		return g, err

@@ -13,6 +13,7 @@ import (
 	"weir/internal/console"
 	"weir/internal/fault"
 	"weir/internal/litellmapi"
+	"weir/internal/notify"
 	"weir/internal/operation"
 	"weir/internal/payment/yookassa"
 	"weir/internal/report"
@@ -49,11 +50,15 @@ func (g *Gateway) statusTag(now func() time.Time) func() string {
 }
 
 // pageEvents are the streams that pages follow.
-func (g *Gateway) pageEvents(reports *report.Reporter, keys *apikey.Manager) *accountapi.Events {
+func (g *Gateway) pageEvents(reports *report.Reporter, keys *apikey.Manager, notices *notify.Manager) *accountapi.Events {
 	c := accountapi.DefaultEvents()
 	c.Most, c.MostByUser = g.cfg.Server.MaxEvents, g.cfg.Server.MaxEventsByUser
 	c.KeepAlive, c.Now = g.cfg.Stream.KeepAliveEvery, g.clock
-	return accountapi.NewEvents(accountapi.EventsDeps{Books: g.book, Reports: reports, Keys: keys, Videos: g.videos, Batches: g.batches, Status: g.statusTag(g.clock)}, c)
+	d := accountapi.EventsDeps{Books: g.book, Reports: reports, Keys: keys, Videos: g.videos, Batches: g.batches, Status: g.statusTag(g.clock)}
+	if notices != nil {
+		d.Notices = notices
+	}
+	return accountapi.NewEvents(d, c)
 }
 
 // longestProviderTest bounds the test of a provider in the browser, where a person waits for it.

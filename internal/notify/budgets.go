@@ -37,6 +37,9 @@ func budgetFact(s *Standing, today time.Time) (Fact, bool) {
 	}
 	percent := int64(s.Spent / max(1, b.Amount/100)) // without a product that might overflow
 	f := Fact{Kind: BudgetAlarm, Ref: b.ID, Name: cmp.Or(b.Name, b.Scope.ID), Amount: b.Amount, Spent: s.Spent, Percent: percent, Reset: string(b.Reset)}
+	if b.Scope.Kind == budget.Tag {
+		f.Tag = b.Scope.ID
+	}
 	passed := 0
 	for _, n := range b.Alarms {
 		if percent >= int64(n) {

@@ -53,11 +53,6 @@ type Recipient struct {
 	Role apikey.OrgRole // in the organization; "": the account is their own
 }
 
-// gets reports whether mails of a cause are for them: what money is about for all, the rest for who manages keys.
-func (r *Recipient) gets(c Cause) bool {
-	return r.Role != apikey.OrgBilling || c != KeyExpiry && c != ModelRetiring
-}
-
 // switches reports whether a link in the mail may switch the cause off, as the settings of the account are theirs.
 func (r *Recipient) switches() bool { return r.Role == "" || r.Role == apikey.OrgOwner }
 

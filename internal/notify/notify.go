@@ -98,6 +98,7 @@ type Fact struct {
 	Kind    Kind
 	Ref     string // the hash of a key, the id of a budget, the slug of a model, the id of a payment or refund, the tag of which a day is unusual; "" none
 	Name    string // of the key, budget or model, or the tag; people chose it
+	Tag     string // that a budget is of, or of which a day is unusual; "" none
 	At      time.Time
 	Amount  money.Nano // available; the limit; the payment; the day's spending
 	Spent   money.Nano // of a limit

@@ -129,7 +129,7 @@ type look struct {
 }
 
 func (l *look) fact(ref string, today, usual money.Nano) Fact {
-	return Fact{Kind: UnusualSpending, Ref: ref, Name: ref, At: l.day, Amount: today, Usual: usual, Episode: l.day.Format(time.DateOnly)}
+	return Fact{Kind: UnusualSpending, Ref: ref, Name: ref, Tag: ref, At: l.day, Amount: today, Usual: usual, Episode: l.day.Format(time.DateOnly)}
 }
 
 // tags finds the watched tags for which the day is unusual. Within a tag it is said which keys grew.

@@ -37,6 +37,7 @@ type SettingsStore interface {
 type Enrolled struct {
 	ID, Wallet string
 	Since      time.Time // what happened before is not reported
+	Read       bool      // somebody can sign in and read it
 }
 
 // Reporting says how a new fact is reported.
@@ -55,11 +56,34 @@ type FactStore interface {
 	// MoneyFacts lists at most n payments, refunds and failed automatic top-ups of an account that ended since, the newest first.
 	MoneyFacts(ctx context.Context, account string, since time.Time, n int) ([]Fact, error)
 	// NoteFacts makes the states kept of an account those of facts, in one transaction, and reports how many facts are new. A new fact is reported as
-	// how says: its delivery is in the outbox, or its cause waits to be mailed, if and only if the fact is kept. A state that no longer holds
-	// is not mailed any more, and is forgotten when it has not held since forget: until then it is not new when it comes back.
-	NoteFacts(ctx context.Context, account string, facts []Fact, how func(*Fact) Reporting, now, forget time.Time) (fresh int, err error)
-	// SweepFacts forgets at most n events that were found before, and reports how many.
+	// how says: its delivery is in the outbox, or its cause waits to be mailed, if and only if the fact is kept. A state that how did not report yet is reported
+	// when it does. A state that no longer holds is not mailed any more; it is new when it comes back and has not held since over. An account keeps MostKept
+	// facts, and those that hold.
+	NoteFacts(ctx context.Context, account string, facts []Fact, how func(*Fact) Reporting, now, over time.Time) (fresh int, err error)
+	// SweepFacts forgets at most n events that were found before, and states that ended before, and reports how many.
 	SweepFacts(ctx context.Context, before time.Time, n int) (int, error)
+}
+
+// MostKept bounds the facts that are kept of an account, without those that hold.
+const MostKept = 300
+
+// Noticed is a fact as it is kept.
+type Noticed struct {
+	Fact
+	FoundAt time.Time
+	GoneAt  time.Time // when it no longer held; zero: it holds, or has happened
+}
+
+// InboxStore keeps what people have read of the facts of accounts.
+type InboxStore interface {
+	// Noticed lists the facts that are kept of an account, the newest first.
+	Noticed(ctx context.Context, account string) ([]Noticed, error)
+	// ReadUntil is when the last fact was found that a person has read, zero: none.
+	ReadUntil(ctx context.Context, person, account string) (time.Time, error)
+	// MarkRead marks the facts of an account as read by a person that were found until then. What was read stays read.
+	MarkRead(ctx context.Context, person, account string, until time.Time) error
+	// NoticesVersion is another number after each change of the facts of an account, and of what people have read of them.
+	NoticesVersion(ctx context.Context, account string) (int64, error)
 }
 
 // Letter is a mail that is due: all facts of a cause that were not yet reported to an account.
@@ -91,6 +115,7 @@ type MailStore interface {
 type Store interface {
 	SettingsStore
 	FactStore
+	InboxStore
 	MailStore
 	// AddDelivery puts an event into the outbox of webhooks.
 	AddDelivery(ctx context.Context, d webhook.Delivery) error

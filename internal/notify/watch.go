@@ -21,10 +21,10 @@ const (
 	checkAtOnce = 20                  // accounts of one claim
 	moneyFor    = 7 * 24 * time.Hour  // back that payments are looked for
 	mostMoney   = 50                  // payments of one check
-	mostFacts   = 100                 // of one check; the rest is reported when those have ended
+	mostFacts   = 100                 // of one check; the rest is noticed when those have ended
 	mostKeys    = 1000                // of an account, the newest first
 	comesBack   = 6 * time.Hour       // a state that ended is not new within
-	rememberFor = 60 * 24 * time.Hour // events
+	rememberFor = 60 * 24 * time.Hour // events, and states that ended
 
 	mailLease   = 3 * time.Minute // longer than an attempt takes
 	aDay        = 24 * time.Hour
@@ -120,7 +120,7 @@ func (w *Watcher) failed(ctx context.Context, what, account string, err error) {
 	}
 }
 
-// upkeep enrols new accounts, and forgets old events.
+// upkeep enrols new accounts, and forgets what is long over.
 func (w *Watcher) upkeep(ctx context.Context, now time.Time) error {
 	if err := w.m.store.EnrolAccounts(ctx, now); err != nil {
 		return err
@@ -130,7 +130,7 @@ func (w *Watcher) upkeep(ctx context.Context, now time.Time) error {
 	})
 }
 
-// check finds the facts of an account and notes them. An account that gets no reports is not looked at.
+// check finds the facts of an account and notes them. An account that gets no reports, and in which nobody reads them, is not looked at.
 func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	s, err := w.m.store.NotifySettings(ctx, a.ID)
 	if err != nil {
@@ -144,25 +144,18 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 		}
 		address = len(to) > 0
 	}
-	if !address && s.Webhook == "" {
+	if !address && s.Webhook == "" && !a.Read {
 		return nil
 	}
-	facts, err := w.facts(ctx, a, &s, now)
+	found, err := w.facts(ctx, a, &s, now)
 	if err != nil {
 		return err
 	}
-	on := w.m.usual.With(s.Own)
-	found := facts[:0] // with events that are reported to no one: they are not news when reports are switched on later
-	for i := range facts {
-		if c := facts[i].Kind.Cause(); facts[i].Happened() || address && on.On(c, Email) || s.Webhook != "" && on.On(c, Webhook) {
-			found = append(found, facts[i])
-		}
-	}
-	hooks := false
+	on, hooks := w.m.usual.With(s.Own), false
 	_, err = w.m.store.NoteFacts(ctx, a.ID, found[:min(len(found), mostFacts)], func(f *Fact) (t Reporting) {
 		t.Mail = address && on.On(f.Kind.Cause(), Email)
 		if s.Webhook != "" && on.On(f.Kind.Cause(), Webhook) {
-			d := webhook.NewDelivery("ntf-"+digest(a.ID, f.ID(), now), a.ID, s.Webhook, eventOf(f.Kind), w.m.cfg.Encode(f), now)
+			d := webhook.NewDelivery(IDOf(a.ID, f, now), a.ID, s.Webhook, eventOf(f.Kind), w.m.cfg.Encode(f), now)
 			t.Hook, hooks = &d, true
 		}
 		return t
@@ -322,7 +315,7 @@ func (w *Watcher) write(ctx context.Context, l *Letter) ([]Mail, error) {
 	var mails []Mail
 	for i := range to {
 		r := &to[i]
-		if !r.gets(l.Cause) {
+		if !Hears(r.Role, l.Cause) {
 			continue
 		}
 		m := Mail{ID: "ntf-" + digest(l.Account, l.Facts[0].ID(), l.FoundAt), To: r.Email, Locale: r.Language, Cause: l.Cause, Facts: l.Facts}

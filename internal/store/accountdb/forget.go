@@ -30,7 +30,7 @@ var forgetting = []string{
 	`DELETE FROM agents WHERE user_id = $1`, `DELETE FROM budgets WHERE account = $1`, `DELETE FROM foreign_names WHERE account = $1`, `DELETE FROM agent_loops WHERE key_id IN (SELECT id FROM api_keys WHERE user_id = $1)`, `DELETE FROM agent_devices WHERE user_id = $1`, `DELETE FROM agent_reports WHERE user_id = $1`,
 	`DELETE FROM chats WHERE user_id = $1`, `DELETE FROM views WHERE user_id = $1`, `DELETE FROM presets WHERE user_id = $1`, `DELETE FROM preset_versions WHERE user_id = $1`,
 	`DELETE FROM preset_calls WHERE wallet = (SELECT wallet FROM users WHERE id = $1)`, `DELETE FROM idempotency WHERE user_id = $1`,
-	`DELETE FROM notify_settings WHERE account = $1`, `DELETE FROM notify_choices WHERE account = $1`, `DELETE FROM notify_facts WHERE account = $1`, `DELETE FROM notify_mails WHERE account = $1`,
+	`DELETE FROM notify_settings WHERE account = $1`, `DELETE FROM notify_choices WHERE account = $1`, `DELETE FROM notify_facts WHERE account = $1`, `DELETE FROM notify_mails WHERE account = $1`, `DELETE FROM notify_reads WHERE account = $1 OR person = $1`,
 	`DELETE FROM webhook_deliveries WHERE account = $1`, `DELETE FROM response_items WHERE account = $1`, `DELETE FROM responses WHERE account = $1`,
 	`DELETE FROM batch_items WHERE batch IN (SELECT id FROM batches WHERE user_id = $1)`, `DELETE FROM batches WHERE user_id = $1`, `UPDATE files SET gone = TRUE, name = '' WHERE user_id = $1`,
 	// of an organization, or of a person in others'

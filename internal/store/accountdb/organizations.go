@@ -273,6 +273,9 @@ func leave(t *sqldb.Tx, org, user string, now time.Time) (keys int, err error) {
 	if err := t.One(`DELETE FROM org_members WHERE org = $1 AND user_id = $2`, org, user); err != nil {
 		return 0, err
 	}
+	if _, err := t.Exec(`DELETE FROM notify_reads WHERE account = $1 AND person = $2`, org, user); err != nil {
+		return 0, err
+	}
 	return keys, t.Tell(invalidate.Keys, org)
 }
 

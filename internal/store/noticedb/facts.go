@@ -16,14 +16,16 @@ import (
 // keptFact is a fact as it is stored.
 type keptFact struct {
 	notify.Fact
-	FoundAt time.Time
-	GoneAt  int64 // microseconds; 0 while it holds
-	Mail    bool
+	FoundAt  time.Time
+	GoneAt   int64 // microseconds; 0 while it holds
+	Mail     bool
+	Reported bool // by mail or by a webhook, or never
 }
 
 var facts = sqldb.Map[keptFact, struct {
 	Kind                 notify.Kind
-	Ref, Name, Episode   string
+	Ref, Name, Tag       string
+	Episode              string
 	At                   time.Time `db:",null"`
 	Amount, Spent, Usual money.Nano
 	Percent, GoneAt      int64
@@ -31,7 +33,7 @@ var facts = sqldb.Map[keptFact, struct {
 	Reset                string `db:"reset_by"`
 	Grown                string
 	FoundAt              time.Time
-	Mail                 bool
+	Mail, Reported       bool
 }]("notify_facts", sqldb.Encoded("grown", encodeGrown, decodeGrown))
 
 // encodeGrown writes what grew as a JSON list, "" for nothing.
@@ -64,8 +66,11 @@ func decodeGrown(k *keptFact, text string) error {
 	return nil
 }
 
-// factChanges are the columns of a fact that change while it holds.
-var factChanges = []string{"name", "amount", "spent", "usual", "percent", "days", "gone_at"}
+// factChanges are the columns of a fact that change while it holds, factReports those of how it is reported: a mail that ends changes these, too.
+var (
+	factChanges = []string{"name", "tag", "amount", "spent", "usual", "percent", "days", "gone_at"}
+	factReports = []string{"mail", "reported"}
+)
 
 // EnrolAccounts is notify.FactStore.EnrolAccounts.
 func (s *Notices) EnrolAccounts(ctx context.Context, now time.Time) error {
@@ -86,6 +91,7 @@ func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.ClaimChecks", err)
 	}
+	const read = `EXISTS (SELECT 1 FROM logins l WHERE l.user_id = account) OR EXISTS (SELECT 1 FROM organizations o WHERE o.id = account)`
 	type claimed struct {
 		notify.Enrolled
 		disabled bool
@@ -94,11 +100,11 @@ func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		rows, err := t.Rows(`UPDATE notify_accounts SET next_at = $2
 			WHERE next_at <= $1 AND account IN (SELECT account FROM notify_accounts WHERE next_at <= $1 ORDER BY next_at, account LIMIT $3)
-			RETURNING account, since, (SELECT wallet FROM users u WHERE u.id = account), (SELECT disabled FROM users u WHERE u.id = account)`,
+			RETURNING account, since, (SELECT wallet FROM users u WHERE u.id = account), (SELECT disabled FROM users u WHERE u.id = account), `+read,
 			now.UnixMicro(), next.UnixMicro(), n)
 		found, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (c claimed, err error) {
 			var since int64
-			err = row.Scan(&c.ID, &since, &c.Wallet, &c.disabled)
+			err = row.Scan(&c.ID, &since, &c.Wallet, &c.disabled, &c.Read)
 			c.Since = time.UnixMicro(since).UTC()
 			return c, err
 		})
@@ -133,12 +139,16 @@ func (s *Notices) MoneyFacts(ctx context.Context, account string, since time.Tim
 type factDiff struct {
 	fresh  []*notify.Fact
 	change []keptFact
-	drop   []string
+	late   []keptFact // of change, which are reported now
+	drop   []string   // before fresh is kept
 }
 
-func (d *factDiff) empty() bool { return len(d.fresh)+len(d.change)+len(d.drop) == 0 }
+func (d *factDiff) empty() bool { return len(d.fresh)+len(d.change)+len(d.late)+len(d.drop) == 0 }
 
-func diffFacts(kept []keptFact, found []notify.Fact, now, forget time.Time) (d factDiff) {
+// reporting says how a fact is reported.
+type reporting = func(*notify.Fact) notify.Reporting
+
+func diffFacts(kept []keptFact, found []notify.Fact, how reporting, now, over time.Time) (d factDiff) {
 	byID := map[string]*keptFact{}
 	for i := range kept {
 		byID[kept[i].ID()] = &kept[i]
@@ -155,38 +165,65 @@ func diffFacts(kept []keptFact, found []notify.Fact, now, forget time.Time) (d f
 		switch {
 		case k == nil:
 			d.fresh = append(d.fresh, f)
-		case k.GoneAt != 0 || k.Mail && !f.Happened() && !sameFigures(&k.Fact, f): // what is mailed is as fresh as it can be
-			change := *k
-			change.Fact, change.GoneAt = *f, 0
-			d.change = append(d.change, change)
+		case k.GoneAt != 0 && k.GoneAt < over.UnixMicro(): // another occasion, though nothing tells them apart
+			d.drop, d.fresh = append(d.drop, id), append(d.fresh, f)
+		default:
+			d.holds(k, f, how)
 		}
 	}
 	for i := range kept {
-		k := &kept[i]
-		switch {
-		case holds[k.ID()] || k.Happened():
-		case k.GoneAt == 0:
+		if k := &kept[i]; !holds[k.ID()] && !k.Happened() && k.GoneAt == 0 {
 			change := *k
 			change.GoneAt = now.UnixMicro()
 			d.change = append(d.change, change)
-		case k.GoneAt < forget.UnixMicro():
-			d.drop = append(d.drop, k.ID())
 		}
 	}
+	d.bound(kept, holds)
 	return d
 }
 
+// holds has a fact that is kept, and was found again, changed to what was found. One that was not reported is, where that was switched on since.
+func (d *factDiff) holds(k *keptFact, f *notify.Fact, how reporting) {
+	change := *k
+	change.Fact, change.GoneAt = *f, 0
+	if !k.Reported {
+		if by := how(f); by.Mail || by.Hook != nil {
+			d.late = append(d.late, change)
+			return
+		}
+	}
+	if k.GoneAt != 0 || !f.Happened() && !sameFigures(&k.Fact, f) {
+		d.change = append(d.change, change)
+	}
+}
+
+// bound drops what is over, the oldest first, where an account has more than it may keep.
+func (d *factDiff) bound(kept []keptFact, holds map[string]bool) {
+	spare := len(kept) + len(d.fresh) - len(d.drop) - notify.MostKept
+	if spare <= 0 {
+		return
+	}
+	byAge := slices.SortedFunc(slices.Values(kept), func(a, b keptFact) int { return a.FoundAt.Compare(b.FoundAt) })
+	for i := range byAge {
+		k := &byAge[i]
+		if spare > 0 && !holds[k.ID()] && (k.GoneAt != 0 || k.Happened() && !k.Mail) {
+			d.drop = append(d.drop, k.ID())
+			spare--
+		}
+	}
+}
+
 func sameFigures(a, b *notify.Fact) bool {
-	return a.Name == b.Name && a.Amount == b.Amount && a.Spent == b.Spent && a.Usual == b.Usual && a.Percent == b.Percent && a.Days == b.Days
+	return a.Name == b.Name && a.Tag == b.Tag && a.Amount == b.Amount && a.Spent == b.Spent && a.Usual == b.Usual && a.Percent == b.Percent && a.Days == b.Days
 }
 
 // NoteFacts is notify.FactStore.NoteFacts. Most of the time nothing has changed, which a read without a transaction finds out.
-func (s *Notices) NoteFacts(ctx context.Context, account string, found []notify.Fact, how func(*notify.Fact) notify.Reporting, now, forget time.Time) (fresh int, err error) {
+func (s *Notices) NoteFacts(ctx context.Context, account string, found []notify.Fact, how func(*notify.Fact) notify.Reporting, now, over time.Time) (fresh int, err error) {
 	kept, err := facts.List(ctx, s.db, "store.NoteFacts", `WHERE account = $1`, account)
 	if err != nil {
 		return 0, err
 	}
-	if d := diffFacts(kept, found, now, forget); d.empty() {
+	if d := diffFacts(kept, found, how, now, over); d.empty() {
 		return 0, nil
 	}
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
@@ -199,35 +236,49 @@ func (s *Notices) NoteFacts(ctx context.Context, account string, found []notify.
 		if err != nil {
 			return err
 		}
-		d := diffFacts(kept, found, now, forget)
+		d := diffFacts(kept, found, how, now, over)
+		if d.empty() {
+			return nil
+		}
 		fresh = len(d.fresh)
-		return noteFacts(t, account, &d, how, now)
+		if err := noteFacts(t, account, &d, how, now); err != nil {
+			return err
+		}
+		return changed(t, account)
 	})
 	return fresh, err
 }
 
-func noteFacts(t *sqldb.Tx, account string, d *factDiff, how func(*notify.Fact) notify.Reporting, now time.Time) error {
+func noteFacts(t *sqldb.Tx, account string, d *factDiff, how reporting, now time.Time) error {
+	for _, id := range d.drop {
+		if _, err := t.Exec(`DELETE FROM notify_facts WHERE account = $1 AND id = $2`, account, id); err != nil {
+			return err
+		}
+	}
 	for _, f := range d.fresh {
 		by := how(f)
-		kept := keptFact{Fact: *f, FoundAt: now, Mail: by.Mail}
+		kept := keptFact{Fact: *f, FoundAt: now, Mail: by.Mail, Reported: f.Happened() || by.Mail || by.Hook != nil}
 		if err := facts.Insert(t, &kept, "account", account, "cause", string(f.Kind.Cause()), "id", f.ID()); err != nil {
 			return err
 		}
-		if by.Hook != nil {
-			if err := InsertDelivery(t, *by.Hook); err != nil {
-				return err
-			}
+		if err := tell(t, account, f, by, now); err != nil {
+			return err
 		}
-		if by.Mail {
-			if err := await(t, account, f.Kind.Cause(), now); err != nil {
-				return err
-			}
+	}
+	for i := range d.late {
+		k := &d.late[i]
+		by := how(&k.Fact)
+		k.Mail, k.Reported = by.Mail, true
+		if err := changeFact(t, account, k, slices.Concat(factChanges, factReports)); err != nil {
+			return err
+		}
+		if err := tell(t, account, &k.Fact, by, now); err != nil {
+			return err
 		}
 	}
 	for i := range d.change {
 		k := &d.change[i]
-		args := append([]any{account, k.ID()}, facts.Args(k, factChanges...)...)
-		if _, err := t.Exec(`UPDATE notify_facts SET `+sqldb.Equal(factChanges, ", ", 3)+` WHERE account = $1 AND id = $2`, args...); err != nil {
+		if err := changeFact(t, account, k, factChanges); err != nil {
 			return err
 		}
 		if k.GoneAt == 0 && k.Mail {
@@ -236,12 +287,26 @@ func noteFacts(t *sqldb.Tx, account string, d *factDiff, how func(*notify.Fact) 
 			}
 		}
 	}
-	for _, id := range d.drop {
-		if _, err := t.Exec(`DELETE FROM notify_facts WHERE account = $1 AND id = $2`, account, id); err != nil {
+	return nil
+}
+
+func changeFact(t *sqldb.Tx, account string, k *keptFact, columns []string) error {
+	args := append([]any{account, k.ID()}, facts.Args(k, columns...)...)
+	_, err := t.Exec(`UPDATE notify_facts SET `+sqldb.Equal(columns, ", ", 3)+` WHERE account = $1 AND id = $2`, args...)
+	return err
+}
+
+// tell reports a fact by the channels that it is reported by.
+func tell(t *sqldb.Tx, account string, f *notify.Fact, by notify.Reporting, now time.Time) error {
+	if by.Hook != nil {
+		if err := InsertDelivery(t, *by.Hook); err != nil {
 			return err
 		}
 	}
-	return nil
+	if !by.Mail {
+		return nil
+	}
+	return await(t, account, f.Kind.Cause(), now)
 }
 
 // await has a mail of a cause wait, until the day after the last one when there was one.
@@ -254,6 +319,6 @@ func await(t *sqldb.Tx, account string, cause notify.Cause, now time.Time) error
 // SweepFacts is notify.FactStore.SweepFacts.
 func (s *Notices) SweepFacts(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	changed, err := s.db.Exec(ctx, `DELETE FROM notify_facts WHERE (account, id) IN (SELECT account, id FROM notify_facts
-		WHERE found_at < $1 AND NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending', 'cache_rate_fell') ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
+		WHERE found_at < $1 AND (NOT mail AND kind IN ('payment_received', 'payment_refunded', 'top_up_failed', 'unusual_spending', 'cache_rate_fell') OR gone_at > 0 AND gone_at < $1) ORDER BY found_at LIMIT $2)`, before.UnixMicro(), n)
 	return int(changed), err
 }
