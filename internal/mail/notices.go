@@ -1,7 +1,6 @@
 package mail
 
 import (
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -15,11 +14,13 @@ const longestName = 60 // characters of a name in a subject
 // noticeOf writes the mail of a cause. One fact is the subject; several are a list.
 func noticeOf(m *notify.Mail, base, host string) *content {
 	t := tongueOf(m.Locale)
-	c := &content{Lang: t.lang, Button: t.buttons[m.Cause], Link: base + linkOf(m.Cause, m.Facts)}
+	c := &content{Lang: t.lang}
 	if m.Cause == "" {
 		c.Subject, c.Lead, c.Button, c.Link = strings.ReplaceAll(t.testSubject, "{host}", host), t.testText, t.settings, base+"/settings/notifications"
 		return c
 	}
+	page := pageOf(m.Facts)
+	c.Button, c.Link = t.button(m.Cause, page), base+page
 	for i := range m.Facts {
 		title, text := t.fact(&m.Facts[i])
 		c.Items = append(c.Items, item{title, text})
@@ -32,7 +33,7 @@ func noticeOf(m *notify.Mail, base, host string) *content {
 	why, in := t.why, ""
 	if m.Account != "" {
 		why, in = t.whyOrganization, "?account="+m.Account
-		c.Link += map[bool]string{true: "&", false: "?"}[strings.Contains(c.Link, "?")] + in[1:]
+		c.Link += map[bool]string{true: "&", false: "?"}[strings.Contains(page, "?")] + in[1:]
 	}
 	c.End = strings.ReplaceAll(why, "{host}", host)
 	if m.Account == "" || m.Unsubscribe != "" { // billing people have no settings there
@@ -44,36 +45,27 @@ func noticeOf(m *notify.Mail, base, host string) *content {
 	return c
 }
 
-// linkOf is the page where something can be done.
-func linkOf(c notify.Cause, facts []notify.Fact) string {
-	switch c {
-	case notify.KeyLimit, notify.KeyExpiry:
-		return "/keys"
-	case notify.ModelRetiring:
-		if len(facts) == 1 {
-			return "/models/" + facts[0].Ref
+// pageOf is the page where something can be done: that of the fact, or what those of several facts have in common.
+func pageOf(facts []notify.Fact) string {
+	page := facts[0].Page()
+	for i := range facts {
+		if facts[i].Page() != page {
+			return "/" + notify.PageName(page)
 		}
-		return "/models"
-	case notify.Spending:
-		if len(facts) == 1 && facts[0].Ref != "" {
-			return "/activity?tag=" + strings.ReplaceAll(url.QueryEscape(facts[0].Ref), "+", "%20")
-		}
-		return "/activity"
 	}
-	return "/money"
+	return page
 }
 
 // tongue is how a language says facts.
 type tongue struct {
-	lang                    string
-	testSubject, testText   string
-	settings, stop, why     string
-	whyOrganization         string
-	causes, buttons, plural map[notify.Cause]string
-	point                   string
-	by                      map[notify.GrowthBy]string
-	months                  []string
-	fact                    func(f *notify.Fact) (title, text string)
+	lang                  string
+	testSubject, testText string
+	settings, stop, why   string
+	whyOrganization       string
+	causes, plural        map[notify.Cause]string
+	point, percent        string // of numbers; after them
+	months                []string
+	said                  map[string]string // of facts
 }
 
 func tongueOf(locale string) *tongue {
@@ -85,12 +77,17 @@ func tongueOf(locale string) *tongue {
 
 // several is the subject of a mail with more than one fact.
 func (t *tongue) several(c notify.Cause, n int) string {
-	forms := strings.Split(t.plural[c], "|")
-	form := 0
+	return strings.ReplaceAll(t.form(t.plural[c], n), "{n}", strconv.Itoa(n))
+}
+
+// form is the one of several forms that goes with a number.
+func (t *tongue) form(words string, n int) string {
+	forms := strings.Split(words, "|")
+	form := min(max(n, 1)-1, 1)
 	if t.lang == "ru" {
 		form = russianForm(n)
 	}
-	return strings.ReplaceAll(forms[min(form, len(forms)-1)], "{n}", strconv.Itoa(n))
+	return forms[min(form, len(forms)-1)]
 }
 
 // russianForm is which of "день, дня, дней" goes with a number.
@@ -133,10 +130,10 @@ func (t *tongue) moment(at time.Time) string {
 }
 
 // named is a name as a subject has it.
-func named(f *notify.Fact, left, right string) string {
+func named(f *notify.Fact) string {
 	name := plain(f.Name)
 	if name == "" {
 		name = plain(f.Ref)
 	}
-	return left + clip(name, longestName) + right
+	return clip(name, longestName)
 }

@@ -2,6 +2,8 @@ package notify
 
 import (
 	"context"
+	"net/url"
+	"strings"
 	"time"
 
 	"weir/internal/apikey"
@@ -78,10 +80,19 @@ func (f *Fact) Page() string {
 	case ModelRetiring:
 		return "/models/" + f.Ref
 	case Spending:
+		if f.Tag != "" {
+			return "/activity?tag=" + strings.ReplaceAll(url.QueryEscape(f.Tag), "+", "%20")
+		}
 		return "/activity"
 	case LowBalance, Payment:
 	}
 	return "/money"
+}
+
+// PageName is the first part of the path of a page, such as "keys".
+func PageName(page string) string {
+	name := strings.TrimPrefix(page, "/")
+	return name[:strings.IndexAny(name+"/", "/?")]
 }
 
 // Inbox is what was noticed for an account and its viewer sees, the newest first, and until when of it the person has read.

@@ -71,6 +71,7 @@ export const getPresetVersion = /* @__PURE__ */ query(
 export const getTimezone = /* @__PURE__ */ query('getTimezone', '/api/account/timezone')
 export const listProviderKeys = /* @__PURE__ */ query('listProviderKeys', '/api/provider-keys')
 export const getNotifications = /* @__PURE__ */ query('getNotifications', '/api/notifications')
+export const listNotices = /* @__PURE__ */ query('listNotices', '/api/notices')
 export const getWebhookSecret = /* @__PURE__ */ query('getWebhookSecret', '/api/account/webhook-secret')
 export const listInvitations = /* @__PURE__ */ query('listInvitations', '/api/invitations')
 export const listJobs = /* @__PURE__ */ query('listJobs', '/api/jobs')

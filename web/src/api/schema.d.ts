@@ -2302,6 +2302,43 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/notices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was noticed for this account, newest first
+         * @description They are those that notifications report, whether or not mails and webhooks are switched on, and are kept for 60 days after they are over. In an organization each role sees its part, as in the overview.
+         */
+        get: operations["listNotices"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/notices/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mark notices as read, for yourself and in this account */
+        post: operations["readNotices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/account/webhook-secret": {
         parameters: {
             query?: never;
@@ -10824,12 +10861,18 @@ export interface components {
             balance: components["schemas"]["Decimal"];
             held: components["schemas"]["Decimal"];
         };
+        /** @description The data of the event `notices`: something was noticed, is over, or was read. */
+        EventNotices: {
+            /** @description Another one after each change */
+            version: number;
+        };
         /** @description The data of the event `ready`: the topics that were asked for, as they are now. */
         EventReady: {
             calls?: components["schemas"]["EventCalls"];
             money?: components["schemas"]["EventMoney"];
             jobs?: components["schemas"]["EventJobs"];
             keys?: components["schemas"]["EventKeys"];
+            notices?: components["schemas"]["EventNotices"];
             status?: components["schemas"]["EventStatus"];
         };
         /** @description The data of the event `status`: GET /api/status has another answer. */
@@ -10967,6 +11010,8 @@ export interface components {
             rankings: boolean;
             /** @description Wallets can be topped up by paying here */
             payments: boolean;
+            /** @description What is noticed for accounts can be read: GET /api/notices */
+            notices: boolean;
             /**
              * Format: date-time
              * @description What is older is demo data, which was made up; null: there is none
@@ -11206,6 +11251,44 @@ export interface components {
             plugins: {
                 [key: string]: unknown;
             }[] | null;
+        };
+        /** @description A page of what was noticed. */
+        Inbox: {
+            data: components["schemas"]["InboxNotice"][];
+            /** @description Of the next page; null: absent */
+            next: string | null;
+            /** @description Of all pages, of all causes and tags */
+            unread: number;
+            /** @description That notices of all pages have, in order */
+            tags: string[];
+        };
+        /** @description A fact that was noticed for an account. */
+        InboxNotice: {
+            /** @description Its webhook's event has the same */
+            id: string;
+            /** @enum {string} */
+            cause: "low_balance" | "key_limit" | "key_expiring" | "model_retiring" | "payment" | "unusual_spending";
+            /**
+             * @description Model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+             * @enum {string}
+             */
+            kind: "key_limit" | "key_limit_reached" | "budget_alarm" | "budget_reached" | "agent_out_of_money" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "payment_received" | "payment_refunded" | "top_up_failed" | "unusual_spending" | "cache_rate_fell";
+            /** @description Hash of the key, id of the budget or payment, slug of the model; null for the wallet */
+            ref: string | null;
+            name: string | null;
+            detail: components["schemas"]["NoticeDetail"];
+            /** @description Path of a page of the interface; null: the caller's role has none */
+            page: string | null;
+            /** @description That a budget is of */
+            tag: string | null;
+            /** Format: date-time */
+            found_at: string;
+            /**
+             * Format: date-time
+             * @description Since when it no longer holds; null: it holds, or is something that has happened
+             */
+            over_at: string | null;
+            unread: boolean;
         };
         /** @description A link with which somebody makes an account. */
         Invitation: {
@@ -11756,6 +11839,20 @@ export interface components {
             /** @enum {string} */
             kind: "invitation" | "reset" | "setup" | "confirm" | "address" | "undo";
             token: string;
+        };
+        /** @description A notice, and where something can be done about it. */
+        LinkedNotice: {
+            /**
+             * @description Model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
+             * @enum {string}
+             */
+            kind: "key_limit" | "key_limit_reached" | "budget_alarm" | "budget_reached" | "agent_out_of_money" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "payment_received" | "payment_refunded" | "top_up_failed" | "unusual_spending" | "cache_rate_fell";
+            /** @description Hash of the key, id of the budget or payment, slug of the model; null for the wallet */
+            ref: string | null;
+            name: string | null;
+            detail: components["schemas"]["NoticeDetail"];
+            /** @description Path of a page of the interface; null: the caller's role has none */
+            page: string | null;
         };
         /** @description A page of a list. */
         ListAnyAct: {
@@ -13170,7 +13267,7 @@ export interface components {
             /** @description What cost most in these days */
             top: components["schemas"]["OverviewModel"][];
             calls: components["schemas"]["CallRow"][];
-            notices: components["schemas"]["Notice"][];
+            notices: components["schemas"]["LinkedNotice"][];
             steps: components["schemas"]["FirstSteps"];
         };
         /** @description What a day has cost. */
@@ -14385,6 +14482,13 @@ export interface components {
             declared: components["schemas"]["RateDeclared"];
             data: components["schemas"]["RateRecord"][];
         };
+        ReadNotices: {
+            /**
+             * Format: date-time
+             * @description Found_at of the newest notice that was read; those that are found later stay unread
+             */
+            until: string;
+        };
         ReconcileInput: {
             /** @description At most 4 files with 16 MiB together */
             files: components["schemas"]["UsageUpload"][];
@@ -15165,6 +15269,10 @@ export interface components {
         TokenInput: {
             /** @description Text behind the number sign of the link */
             token: string;
+        };
+        /** @description How many notices a person has not read. */
+        Unread: {
+            unread: number;
         };
         /** @description Of which cause no mails are sent any more. */
         Unsubscribed: {
@@ -22479,6 +22587,96 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    listNotices: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+                /** @description Rows of the page; 20 without it */
+                limit?: number;
+                /** @description Next of the page before */
+                cursor?: string;
+                /** @description Low_balance, key_limit, key_expiring, model_retiring, payment or unusual_spending; "" all */
+                cause?: string;
+                /** @description "name=value" or a name: notices of budgets of that tag */
+                tag?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of notices */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
+    readNotices: {
+        parameters: {
+            query?: {
+                /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
+                account?: components["parameters"]["Account"];
+            };
+            header?: {
+                /** @description Must be 1 when a session is used: pages of other sites cannot send it */
+                "X-Weir"?: components["parameters"]["XWeir"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "until": "2026-01-31T12:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadNotices"];
+            };
+        };
+        responses: {
+            /** @description How many are unread */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Unread"];
+                    };
+                };
+            };
+            400: components["responses"]["Error"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Error"];
+            404: components["responses"]["Error"];
+            408: components["responses"]["Error"];
+            409: components["responses"]["Error"];
+            413: components["responses"]["Error"];
+            415: components["responses"]["Error"];
+            429: components["responses"]["RetryLater"];
+            500: components["responses"]["Error"];
+            503: components["responses"]["RetryLater"];
+            default: components["responses"]["Error"];
+        };
+    };
     getWebhookSecret: {
         parameters: {
             query?: {
@@ -26975,7 +27173,7 @@ export interface operations {
                 /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
                 account?: components["parameters"]["Account"];
                 /**
-                 * @description Some of `calls`, `money`, `jobs`, `keys`, `status`, separated by commas; needed
+                 * @description Some of `calls`, `money`, `jobs`, `keys`, `notices`, `status`, separated by commas; needed
                  * @example calls,money
                  */
                 topics?: string;
