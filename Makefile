@@ -40,7 +40,7 @@ program:
 	$(AS_SHIPPED) go build -ldflags "$(LDFLAGS)" -o $(PROGRAM) ./cmd/weir
 
 # The interface is built again when one of its files changed. Without npm the program is built without it, and its pages say so.
-WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json -type f 2>/dev/null)
+WEB_FILES := $(shell find web/src web/*.html web/*.ts web/*.json internal/mail/facts.*.json -type f 2>/dev/null)
 
 .PHONY: web
 ifneq ($(shell command -v npm),)

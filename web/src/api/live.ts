@@ -6,12 +6,12 @@ import { useEffect, useRef } from 'react'
 import { address } from './client'
 import { availableQuery, queries, renew } from './query'
 
-export type Topic = 'calls' | 'money' | 'jobs' | 'keys' | 'status'
+export type Topic = 'calls' | 'money' | 'jobs' | 'keys' | 'notices' | 'status'
 /** `data` is the event's; undefined when it is only time to look again. */
 export type Follower = (topic: Topic, data?: unknown) => void
 
 /** Always in the stream, so that going from page to page does not open another one. */
-const usual: readonly Topic[] = ['calls', 'money', 'jobs', 'keys']
+const usual: readonly Topic[] = ['calls', 'money', 'jobs', 'keys', 'notices']
 export const POLL = 15_000
 const AGAIN = 60_000
 

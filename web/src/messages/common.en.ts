@@ -20,6 +20,7 @@ const messages = {
   presets: 'Presets',
   budgets: 'Budgets',
   agents: 'Agents',
+  notices: 'Notices',
   members: 'Members',
   settings: 'Settings',
   console: 'Run the gateway',

@@ -21,6 +21,7 @@ export default {
   presets: 'Пресеты',
   budgets: 'Бюджеты',
   agents: 'Агенты',
+  notices: 'Уведомления',
   members: 'Участники',
   settings: 'Настройки',
   rankings: 'Рейтинг моделей',

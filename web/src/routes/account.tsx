@@ -5,13 +5,19 @@ export const accountPages: readonly PageRoute[] = [
   {
     path: '/overview',
     load: () => import('../pages/overview/overview'),
-    areas: ['overview', 'activity', 'calls'],
+    areas: ['overview', 'activity', 'calls', 'facts'],
     frame: 'account',
   },
   {
     path: '/activity',
     load: () => import('../pages/activity/activity'),
     areas: ['activity', 'calls', 'views'],
+    frame: 'account',
+  },
+  {
+    path: '/notices',
+    load: () => import('../pages/notices/notices'),
+    areas: ['notices', 'facts', 'notifications'],
     frame: 'account',
   },
   {

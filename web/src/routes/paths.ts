@@ -13,6 +13,7 @@ export const paths = [
   '/status',
   '/overview',
   '/activity',
+  '/notices',
   '/calls',
   '/calls/$id',
   '/money',

@@ -24,6 +24,8 @@ export const side: readonly Place[] = [
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },
 ]
+/** What the bell leads to. */
+export const notices: Place = { to: '/notices', label: 'notices', icon: 'bell' }
 /** In the account of an organization. */
 export const members: Place = { to: '/org/members', label: 'members', icon: 'people' }
 export const settings: Place = {

@@ -11,7 +11,7 @@ import { useGo, useIsPage } from '../ui/link'
 import { score } from '../ui/search'
 import { sections } from '../pages/settings/parts'
 import { places } from './admin-frame'
-import { members, settings, side, top } from './nav'
+import { members, notices, settings, side, top } from './nav'
 import { endTyped } from './typed'
 
 interface Entry {
@@ -136,6 +136,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
     if (me?.user) {
       for (const at of sections)
         deeper.push({ title: s(at), note: s('title'), to: `/settings/${at}`, icon: 'gear' })
+      if (me.features.notices) deeper.push({ title: t(notices.label), to: notices.to, icon: notices.icon })
       deeper.push({ title: t('compare'), to: '/models/compare', icon: 'box' })
       for (const at of playgrounds)
         deeper.push({ title: t(`play_${at}`), note: t('playground'), to: `/playground/${at}`, icon: 'play' })

@@ -28,6 +28,15 @@ const PersonMenu = lazy(
       ])
     )[0],
 )
+const Bell = lazy(
+  async () =>
+    (
+      await Promise.all([
+        import('./bell').then((m) => ({ default: m.Bell })),
+        loadMessages(['notices', 'facts']),
+      ])
+    )[0],
+)
 const ThemeMenu = lazy(() => import('./menus').then((m) => ({ default: m.ThemeMenu })))
 const Palette = lazy(
   async () => (await Promise.all([import('./palette'), loadMessages(['admin', 'settings'])]))[0],
@@ -212,6 +221,13 @@ export function Shell() {
           (me.user ? (
             <>
               <Available />
+              {me.features.notices && (
+                <Suspense
+                  fallback={<span data-waits aria-hidden className="size-8 flex-none max-md:size-11" />}
+                >
+                  <Bell />
+                </Suspense>
+              )}
               <Suspense
                 fallback={
                   <span

@@ -1,29 +1,18 @@
 import { useQuery } from '@tanstack/react-query'
 import type { Reply } from '../../api/client'
 import { useRenewed } from '../../api/live'
-import {
-  add,
-  approximately,
-  compare,
-  day,
-  decimal,
-  money,
-  headline,
-  month,
-  percent,
-  ZERO,
-  type Decimal,
-} from '../../format'
+import { add, approximately, compare, decimal, headline, month, ZERO, type Decimal } from '../../format'
 import { useMe } from '../../api/query'
 import { getOverview } from '../../api/operations'
 import { useT } from '../../i18n'
+import { useFact } from '../../ui/fact'
 import { ErrorBox, Notice, SkeletonRows } from '../../ui/feedback'
 import { Icon } from '../../ui/icons'
 import { Link, LinkButton, useGo } from '../../ui/link'
 import { Level } from '../../ui/marks'
 import { Page, PageHead, Panel } from '../../ui/page'
 import { useShortcuts } from '../../ui/shortcuts'
-import { Money, When } from '../../ui/values'
+import { Money } from '../../ui/values'
 import { LatestCalls } from '../calls/latest'
 import { Spending } from './spending'
 
@@ -147,61 +136,14 @@ function Wallet({ v }: { v: Overview }) {
 }
 
 function NoticeOf({ n }: { n: Overview['notices'][number] }) {
-  const t = useT('overview')
-  const name = n.name ?? n.ref ?? ''
-  const bad =
-    n.kind.endsWith('_reached') ||
-    n.kind.endsWith('_gone') ||
-    n.kind === 'model_down' ||
-    n.kind === 'key_expired'
-  const action =
-    n.kind === 'unusual_spending' || n.kind === 'cache_rate_fell' ? (
-      <Link to={n.ref ? `/activity?tag=${encodeURIComponent(n.ref)}` : '/activity'}>{t('toActivity')}</Link>
-    ) : n.kind.startsWith('key') ? (
-      <Link to="/keys">{t('toKeys')}</Link>
-    ) : n.kind.startsWith('model') && n.ref ? (
-      <Link to={`/models/${n.ref}`}>{t('toModel')}</Link>
-    ) : (
-      <Link to="/money">{t('statement')}</Link>
-    )
+  const said = useFact(n)
   return (
     <Notice
-      tone={bad ? 'bad' : 'warn'}
-      title={t.or(`notice_${n.kind}${n.kind === 'unusual_spending' && n.ref ? '_tag' : ''}`, n.kind, {
-        name,
-        percent: percent(n.detail.percent ?? null, 0),
-      })}
-      action={action}
+      tone={said.bad ? 'bad' : 'warn'}
+      title={said.title}
+      action={said.to && <Link to={said.to}>{said.toName}</Link>}
     >
-      {n.kind === 'unusual_spending' ? (
-        <>
-          {t('notice_unusual_spending_text', {
-            spent: money(n.detail.spent ?? null),
-            usual: money(n.detail.usual ?? null),
-          })}{' '}
-          {n.detail.grown && (
-            <span className="wrap-anywhere">
-              {t('grew', {
-                list: n.detail.grown
-                  .map((g) =>
-                    t(`grew_${g.by}`, { name: g.name, spent: money(g.spent), usual: money(g.usual) }),
-                  )
-                  .join('; '),
-              })}
-            </span>
-          )}
-        </>
-      ) : n.kind.startsWith('key_limit') && n.detail.spent && n.detail.limit ? (
-        t.or(`notice_${n.kind}_text`, '', { spent: money(n.detail.spent), limit: money(n.detail.limit) })
-      ) : n.kind.startsWith('money') ? (
-        t('notice_money_text')
-      ) : n.kind === 'model_down' || n.kind === 'model_trouble' ? (
-        t(`notice_${n.kind}_text`)
-      ) : !n.detail.at ? null : n.kind.startsWith('key_') ? (
-        <When at={n.detail.at} form="day" />
-      ) : (
-        day(n.detail.at) // on which a model ends
-      )}
+      {said.text}
     </Notice>
   )
 }
