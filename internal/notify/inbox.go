@@ -54,7 +54,7 @@ func (v *Viewer) Sees(f *Fact) bool {
 // Page is the path of the page on which something can be done about a fact; "" where they have none.
 func (v *Viewer) Page(f *Fact) string {
 	switch page := f.Page(); {
-	case v.Role == apikey.OrgBilling && (f.Kind.isOfKey() || f.Kind == AgentOut),
+	case v.Role == apikey.OrgBilling && (f.Kind.isOfKey() || f.Kind == AgentOut || f.Kind.Cause() == Spending),
 		(v.Role == apikey.OrgManager || v.Role == apikey.OrgMember) && f.Kind.Cause() == LowBalance:
 		return ""
 	default:

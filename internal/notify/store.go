@@ -37,7 +37,6 @@ type SettingsStore interface {
 type Enrolled struct {
 	ID, Wallet string
 	Since      time.Time // what happened before is not reported
-	Read       bool      // somebody can sign in and read it
 }
 
 // Reporting says how a new fact is reported.

@@ -130,7 +130,7 @@ func (w *Watcher) upkeep(ctx context.Context, now time.Time) error {
 	})
 }
 
-// check finds the facts of an account and notes them. An account that gets no reports, and in which nobody reads them, is not looked at.
+// check finds the facts of an account and notes them.
 func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 	s, err := w.m.store.NotifySettings(ctx, a.ID)
 	if err != nil {
@@ -143,9 +143,6 @@ func (w *Watcher) check(ctx context.Context, a *Enrolled, now time.Time) error {
 			return err
 		}
 		address = len(to) > 0
-	}
-	if !address && s.Webhook == "" && !a.Read {
-		return nil
 	}
 	found, err := w.facts(ctx, a, &s, now)
 	if err != nil {

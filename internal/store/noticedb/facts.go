@@ -91,7 +91,6 @@ func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (
 	if err != nil || !some {
 		return nil, sqldb.Failure("store.ClaimChecks", err)
 	}
-	const read = `EXISTS (SELECT 1 FROM logins l WHERE l.user_id = account) OR EXISTS (SELECT 1 FROM organizations o WHERE o.id = account)`
 	type claimed struct {
 		notify.Enrolled
 		disabled bool
@@ -100,11 +99,11 @@ func (s *Notices) ClaimChecks(ctx context.Context, now, next time.Time, n int) (
 	err = s.db.Write(ctx, func(t *sqldb.Tx) error {
 		rows, err := t.Rows(`UPDATE notify_accounts SET next_at = $2
 			WHERE next_at <= $1 AND account IN (SELECT account FROM notify_accounts WHERE next_at <= $1 ORDER BY next_at, account LIMIT $3)
-			RETURNING account, since, (SELECT wallet FROM users u WHERE u.id = account), (SELECT disabled FROM users u WHERE u.id = account), `+read,
+			RETURNING account, since, (SELECT wallet FROM users u WHERE u.id = account), (SELECT disabled FROM users u WHERE u.id = account)`,
 			now.UnixMicro(), next.UnixMicro(), n)
 		found, err = sqldb.Collect(rows, err, func(row sqldb.Scanner) (c claimed, err error) {
 			var since int64
-			err = row.Scan(&c.ID, &since, &c.Wallet, &c.disabled, &c.Read)
+			err = row.Scan(&c.ID, &since, &c.Wallet, &c.disabled)
 			c.Since = time.UnixMicro(since).UTC()
 			return c, err
 		})

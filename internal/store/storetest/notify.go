@@ -50,6 +50,10 @@ func Notify(t *testing.T, open Open) {
 		"nobody is told of what was before":                noticeBefore,
 		"a thousand accounts":                              noticeThousand,
 		"old events are swept":                             noticeSweep,
+		"an inbox of what was noticed":                     noticeInbox,
+		"what a person has read, in each account":          noticeReads,
+		"reported when it is switched on":                  noticeLate,
+		"what is over is bounded":                          noticeBound,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -789,6 +793,175 @@ func noticeSweep(t *testing.T, s *store.Store) {
 	}
 	if gone, err := s.Notices.SweepFacts(t.Context(), w.now().Add(time.Second), 10); gone != 1 || err != nil { // the state stays
 		t.Errorf("%d, %v", gone, err)
+	}
+}
+
+// inbox is what is kept of an account, the newest first: "kind", or "kind over".
+func (w *town) inbox(account string) string {
+	w.t.Helper()
+	all, err := w.store.Notices.Noticed(w.t.Context(), account)
+	ok(w.t, err)
+	words := make([]string, len(all))
+	for i := range all {
+		if words[i] = string(all[i].Kind); !all[i].GoneAt.IsZero() {
+			words[i] += " over"
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func (w *town) version(account string) int64 {
+	w.t.Helper()
+	n, err := w.store.Notices.NoticesVersion(w.t.Context(), account)
+	ok(w.t, err)
+	return n
+}
+
+// noticeInbox keeps facts that nothing reports, with figures as they are now; what is over is kept for a time, and what comes back later is new.
+func noticeInbox(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	u := payer(t, s) // without a login
+	_, n := w.node()
+	expect := func(want string) {
+		t.Helper()
+		w.watch(n)
+		if got := w.inbox(u.ID); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	expect("")
+	w.has(u, 10*money.Ruble, 2)
+	w.pass(5 * time.Minute)
+	before := w.version(u.ID)
+	expect("money_low")
+	after := w.version(u.ID)
+	w.pass(5 * time.Minute)
+	expect("money_low")
+	if before == after || w.version(u.ID) != after {
+		t.Errorf("versions %d, %d, %d", before, after, w.version(u.ID))
+	}
+	found, err := s.Notices.Noticed(t.Context(), u.ID)
+	ok(t, err)
+	w.has(u, 7*money.Ruble, 1)
+	w.pass(5 * time.Minute)
+	expect("money_low")
+	now, err := s.Notices.Noticed(t.Context(), u.ID)
+	if err != nil || now[0].Amount != 7*money.Ruble || now[0].Days != 1 || !now[0].FoundAt.Equal(found[0].FoundAt) {
+		t.Errorf("%+v, %v", now, err)
+	}
+	w.has(u, 0, 0)
+	w.pass(5 * time.Minute)
+	expect("money_gone, money_low over")
+	w.has(u, 500*money.Ruble, 30)
+	w.pass(10 * 24 * time.Hour)
+	expect("money_gone over, money_low over")
+	w.has(u, 10*money.Ruble, 2)
+	w.pass(7 * time.Hour)
+	expect("money_low, money_gone over") // again, and so the newest
+	w.pass(61 * 24 * time.Hour)
+	expect("money_low")
+	w.want()
+}
+
+// noticeReads keeps one moment for each person and account. What was read stays read, and a membership that ends takes it along.
+func noticeReads(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	anna, boris := w.resident("anna"), w.resident("boris")
+	o := mustOrg(t, s, anna.ID)
+	ok(t, s.Organizations.AddMember(t.Context(), organization.Member{Org: o.ID, User: boris.ID, Role: apikey.OrgMember, JoinedAt: payAt}, 10, event(audit.OrgJoined)))
+	_, n := w.node()
+	w.watch(n) // which enrols them
+	until := func(person, account string, want time.Time) {
+		t.Helper()
+		if got, err := s.Notices.ReadUntil(t.Context(), person, account); err != nil || !got.Equal(want) {
+			t.Errorf("%s, %v, want %s", got, err, want)
+		}
+	}
+	before := w.version(o.ID)
+	ok(t, s.Notices.MarkRead(t.Context(), boris.ID, o.ID, payAt.Add(time.Microsecond)))
+	read := w.version(o.ID)
+	ok(t, s.Notices.MarkRead(t.Context(), boris.ID, o.ID, payAt.Add(-time.Hour)))
+	if before == read || w.version(o.ID) != read {
+		t.Errorf("versions %d, %d, %d", before, read, w.version(o.ID))
+	}
+	until(boris.ID, o.ID, payAt.Add(time.Microsecond))
+	for _, other := range [][2]string{{boris.ID, boris.ID}, {anna.ID, o.ID}, {anna.ID, anna.ID}} {
+		until(other[0], other[1], time.Time{})
+	}
+	ok(t, s.Notices.MarkRead(t.Context(), boris.ID, boris.ID, payAt))
+	_, err := s.Organizations.RemoveMember(t.Context(), o.ID, boris.ID, payAt, event(audit.OrgJoined))
+	ok(t, err)
+	until(boris.ID, o.ID, time.Time{})
+	until(boris.ID, boris.ID, payAt)
+}
+
+// noticeLate reports a state that was only in the inbox when its cause is switched on, once; an event is not news then.
+func noticeLate(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	u := w.resident("anna")
+	m, n := w.node()
+	by := func(on bool) {
+		t.Helper()
+		off := notify.Choices{notify.LowBalance: {notify.Email: on}, notify.Payment: {notify.Email: on}}
+		ok(t, m.Save(t.Context(), u.ID, notify.Change{Switches: off}, audit.Actor{Name: "anna"}))
+		w.pass(5 * time.Minute)
+		w.watch(n)
+	}
+	w.at = payAt.Add(-time.Hour)
+	w.watch(n)
+	w.at = payAt
+	paid(t, s, u, "pay_1")
+	w.has(u, 10*money.Ruble, 2)
+	by(false)
+	w.want()
+	if got := w.inbox(u.ID); got != "money_low, payment_received" {
+		t.Errorf("%q", got)
+	}
+	by(true)
+	w.want("anna@example.org: money_low")
+	by(false)
+	by(true)
+	w.pass(25 * time.Hour)
+	w.watch(n)
+	w.want()
+}
+
+// noticeBound keeps so many facts of an account: the oldest that are over give way, and none that holds.
+func noticeBound(t *testing.T, s *store.Store) {
+	w := newTown(t, s)
+	u := w.resident("anna")
+	_, n := w.node()
+	w.watch(n)
+	w.has(u, 10*money.Ruble, 2)
+	const each = 60 // of one check
+	for round := range notify.MostKept/each + 2 {
+		w.mu.Lock()
+		w.keys[u.ID] = nil
+		for i := range each {
+			name := fmt.Sprintf("k%d-%d", round, i)
+			w.keys[u.ID] = append(w.keys[u.ID], residentKey(u, name, money.Ruble))
+			w.spent["key_"+name] = report.KeySpend{KeySpend: ledger.KeySpend{Total: money.Ruble}}
+		}
+		w.mu.Unlock()
+		w.pass(5 * time.Minute)
+		w.watch(n)
+	}
+	all, err := s.Notices.Noticed(t.Context(), u.ID)
+	ok(t, err)
+	if len(all) != notify.MostKept {
+		t.Fatalf("%d facts, want %d", len(all), notify.MostKept)
+	}
+	holds := 0
+	for i := range all {
+		if all[i].GoneAt.IsZero() {
+			holds++
+		}
+		if strings.HasPrefix(all[i].Name, "k0-") {
+			t.Fatalf("the oldest is there: %+v", all[i])
+		}
+	}
+	if holds != each+1 || all[len(all)-1].Kind != notify.MoneyLow {
+		t.Errorf("%d hold, and the first is %s", holds, all[len(all)-1].Kind)
 	}
 }
 
