@@ -153,7 +153,7 @@ test('a low balance is told by mail and on the overview; its link stops such mai
   assert.match(mail.text, /12\.40/);
   assert.match(mail.text, /List-Unsubscribe-Post: List-Unsubscribe=One-Click/);
   await page.goto(`${weir.url}/overview`);
-  await page.getByText('The wallet is nearly empty').waitFor();
+  await page.getByText('That is less than the amount that you chose.').waitFor();
   await page.done();
 
   const link = /https?:\/\/\S+\/unsubscribe#\S+/.exec(mail.text)[0];

@@ -54,7 +54,7 @@ function Row({ n, short, onGo }: { n: Notice; short: boolean; onGo: (() => void)
         {!short && <p className="max-w-2xl pt-0.5 text-small break-words text-ink2">{said.text}</p>}
         <p className="flex flex-wrap items-center gap-x-3 gap-y-1 pt-1 text-small text-ink3">
           <When at={n.found_at} />
-          {over && <span>{t.rich('over', { at: <When at={n.over_at} /> })}</span>}
+          {over && <span>{t.rich('over', { at: <When at={n.over_at} form="row" /> })}</span>}
           {n.tag && (
             <span translate="no">
               <Tag>{n.tag}</Tag>
