@@ -107,6 +107,13 @@ test('a switch, the threshold and the webhook are kept; what cannot be called is
   await page.getByLabel('A balance is low below').fill('1 500,5');
   await page.getByRole('button', { name: 'Save' }).first().click();
   await becomes(async () => (await told(page)).threshold, '1500.5');
+  const tags = page.getByLabel('Tags watched by themselves'), watch = page.locator('form').filter({ has: tags }).getByRole('button', { name: 'Save' });
+  await tags.fill('project, project');
+  await watch.click();
+  await page.getByText('At most 20 different tags').waitFor();
+  await tags.fill('project, env=prod test,');
+  await watch.click();
+  await becomes(async () => (await told(page)).watched_tags, ['project', 'env=prod test']);
   const address = page.getByLabel('Webhook address'), save = page.getByRole('button', { name: 'Save' }).last();
   for (const wrong of ['http://example.org/', 'https://127.0.0.1/', 'https://[::1]/', 'javascript:alert(1)', hostile[0]]) {
     await address.fill(wrong);

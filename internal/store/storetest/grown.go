@@ -133,7 +133,7 @@ func (w *town) grownFacts() []notify.Fact {
 	return facts
 }
 
-// noticeGrown has an account and an organization told of a day that costs far more than usual: of the whole, with the tags, the session and the keys that
+// noticeGrown checks what an account and an organization get of a day that costs far more than usual: of the whole, with the tags, the session and the keys that
 // grew, and of the tags that are watched by themselves, with the keys within. Amounts are those of the calls, to the nano-ruble.
 func noticeGrown(t *testing.T, s *store.Store) {
 	w := newTown(t, s)
