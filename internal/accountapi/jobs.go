@@ -55,6 +55,7 @@ type JobPage struct {
 
 type listJobs struct {
 	State string `json:"-" query:"state" enum:"pending,in_progress,completed,failed,cancelled,expired"`
+	Mine  bool   `json:"-" query:"mine"` // in an organization, only those of the caller
 	PageOf
 }
 
@@ -110,7 +111,11 @@ func pageOfJobs(ctx context.Context, d Deps, c *operation.Call, in *listJobs) (p
 	if len(in.Cursor) > 100 {
 		return p, wrong
 	}
-	found, more, err := d.Videos.List(ctx, video.Query{User: c.User, Sees: c.Sees, State: state, After: in.Cursor, Limit: cmp.Or(in.Limit, usualRows)})
+	sees := c.Sees
+	if in.Mine && c.Member != "" {
+		sees = apikey.Sight{Member: c.Member}
+	}
+	found, more, err := d.Videos.List(ctx, video.Query{User: c.User, Sees: sees, State: state, After: in.Cursor, Limit: cmp.Or(in.Limit, usualRows)})
 	if fault.Is(err, fault.Invalid) {
 		return p, wrong
 	}

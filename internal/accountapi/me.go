@@ -55,6 +55,7 @@ type PersonAccount struct {
 	Team      *string     `json:"team"`
 	Available *money.Nano `json:"available"` // what can be spent; null where the role does not show it
 	Whole     bool        `json:"whole"`     // calls and keys of all members are seen
+	KeepDays  *int64      `json:"keep_days"` // for how many days browsers may keep what is made in it: 0 not at all, null as long as they have room
 }
 
 // Features is what this gateway offers.
@@ -113,7 +114,11 @@ func meOf(ctx context.Context, d Deps, c *operation.Call) (m Me, err error) {
 
 // accountsOf are the accounts in which a person acts, the own one first.
 func accountsOf(ctx context.Context, d Deps, p *auth.Person) ([]PersonAccount, error) {
-	all := []PersonAccount{{ID: p.ID, Name: p.Name, Kind: "person", Role: string(apikey.OrgOwner), Whole: true}}
+	days, err := keepDays(ctx, d, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	all := []PersonAccount{{ID: p.ID, Name: p.Name, Kind: "person", Role: string(apikey.OrgOwner), Whole: true, KeepDays: days}}
 	if d.Organizations == nil {
 		return all, nil
 	}
@@ -129,9 +134,25 @@ func accountsOf(ctx context.Context, d Deps, p *auth.Person) ([]PersonAccount, e
 			available := b.Balance - b.Held
 			a.Available = &available
 		}
+		if a.KeepDays, err = keepDays(ctx, d, o.ID); err != nil {
+			return nil, err
+		}
 		all = append(all, a)
 	}
 	return all, err
+}
+
+// keepDays is what PersonAccount says of it.
+func keepDays(ctx context.Context, d Deps, account string) (*int64, error) {
+	u, err := d.Accounts.ByID(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	days, bound, err := wire.KeepDays(u.Preferences)
+	if !bound {
+		return nil, err
+	}
+	return &days, err
 }
 
 func featuresOf(ctx context.Context, d Deps, c *operation.Call) (Features, error) {

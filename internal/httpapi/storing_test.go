@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
@@ -149,5 +150,47 @@ func TestDeletionOfRepeatedAnswers(t *testing.T) {
 	}
 	if relay.n.Load() != 2 {
 		t.Errorf("%d calls", relay.n.Load())
+	}
+}
+
+// TestBrowsersKeepAsTheAccountSays: /api/me says of each account for how long a browser may keep what is made in it: as the account's data say, an organization's
+// for itself, and not at all with zero retention.
+func TestBrowsersKeepAsTheAccountSays(t *testing.T) {
+	t.Parallel()
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	n := startAll(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.History = history.New(store.Pages, history.Default(time.Now)) }, emptyReports)
+	page := n.join(t, "vera@example.org", apikey.User)
+	org := n.org(t, page, "Strelka")
+	days := func() [2]any {
+		t.Helper()
+		accounts, _ := n.do("GET", "/api/me", "", page...).json(t)["accounts"].([]any)
+		if len(accounts) != 2 {
+			t.Fatalf("accounts are %v", accounts)
+		}
+		return [2]any{at(accounts[0].(map[string]any), "keep_days"), at(accounts[1].(map[string]any), "keep_days")}
+	}
+	for _, c := range []struct {
+		path, body string
+		want       [2]any
+	}{
+		{"/api/account/data", `{}`, [2]any{nil, nil}},
+		{"/api/account/data", `{"responses":"on_request","days":7}`, [2]any{7.0, nil}},
+		{"/api/account/data?account=" + org, `{"responses":"never"}`, [2]any{7.0, 0.0}},
+		{"/api/account/data", `{"responses":"never","days":7}`, [2]any{0.0, 0.0}},
+		{"/api/account/data?account=" + org, `{"days":3}`, [2]any{0.0, 3.0}},
+		{"/api/account/data", `{}`, [2]any{nil, 3.0}},
+		{"/api/account/preferences", `{"provider":{"zdr":true}}`, [2]any{0.0, 3.0}},
+		{"/api/account/preferences", `{"provider":null}`, [2]any{nil, 3.0}},
+	} {
+		if r := n.do("PUT", c.path, c.body, page...); r.StatusCode != 200 {
+			t.Fatalf("%s %s: %d %s", c.path, c.body, r.StatusCode, r.body)
+		}
+		if got := days(); got != c.want {
+			t.Errorf("after %s %s: %v, want %v", c.path, c.body, got, c.want)
+		}
 	}
 }

@@ -335,3 +335,38 @@ func TestVideoLimitNamesSeenJobs(t *testing.T) {
 		}
 	}
 }
+
+// askedVideos remembers whose jobs the lists of completed ones asked for.
+type askedVideos struct {
+	oneVideo
+	sees []apikey.Sight
+}
+
+func (f *askedVideos) List(ctx context.Context, q video.Query) ([]video.Job, bool, error) {
+	if q.State == video.Completed {
+		f.sees = append(f.sees, q.Sees)
+	}
+	return f.oneVideo.List(ctx, q)
+}
+
+// TestJobsThatAreMine: with mine an owner gets their own jobs of the organization in place of all; in a person's own account it changes nothing.
+func TestJobsThatAreMine(t *testing.T) {
+	t.Parallel()
+	asked := &askedVideos{}
+	n := startAll(t, relayFunc(hello), nil, func(d *httpapi.Deps) { d.Videos = asked }, emptyReports)
+	owner := n.join(t, "owner@example.org", apikey.User)
+	org := n.org(t, owner, "Strelka")
+	id, _ := at(n.do("GET", "/api/me", "", owner...).json(t), "user", "id").(string)
+	for _, c := range []struct {
+		query string
+		want  apikey.Sight
+	}{
+		{"&account=" + org, apikey.Sight{}}, {"&mine=true&account=" + org, apikey.Sight{Member: id}}, {"&mine=false&account=" + org, apikey.Sight{}}, {"&mine=true", apikey.Sight{}},
+	} {
+		asked.sees = nil
+		if r := n.do("GET", "/api/jobs?state=completed"+c.query, "", owner...); r.StatusCode != 200 || len(asked.sees) == 0 || asked.sees[0] != c.want {
+			t.Errorf("%s: %d, asked for %v, want %v", c.query, r.StatusCode, asked.sees, c.want)
+		}
+	}
+	wantError(t, n.do("GET", "/api/jobs?mine=perhaps", "", owner...), 400, fault.Invalid)
+}

@@ -125,6 +125,23 @@ func WithMember(defaults, name, value string) string {
 	return "{" + b.String()[1:] + "}"
 }
 
+// KeepDays is for how many days at the most content of an account with these preferences may be kept, 0 not at all; without bound the account
+// leaves it to who keeps the content.
+func KeepDays(preferences string) (days int64, bound bool, err error) {
+	if preferences == "" {
+		return 0, false, nil
+	}
+	s, err := ReadStoring(rawjson.Find([]byte(preferences), StoringOfAccount))
+	if err != nil {
+		return 0, true, err
+	}
+	p, err := Defaults([]byte(preferences))
+	if err != nil || p.ZDR || s.Responses == StoreNever {
+		return 0, true, err
+	}
+	return s.Days, s.Days > 0, nil
+}
+
 // KeepsChats reports whether the chats of an account with these preferences are kept, and for how many days, 0 as long as the gateway keeps them.
 func KeepsChats(preferences string) (days int64, keeps bool, err error) {
 	if preferences == "" {

@@ -13584,6 +13584,8 @@ export interface components {
             available: components["schemas"]["Decimal"] | null;
             /** @description Calls and keys of all members are seen */
             whole: boolean;
+            /** @description For how many days browsers may keep what is made in it: 0 not at all, null as long as they have room */
+            keep_days: number | null;
         };
         /** @description What routing considered, as it was shown at the time of the call. */
         Plan: {
@@ -22863,6 +22865,8 @@ export interface operations {
                 /** @description The organization in which to act, by its id; without it, the own account. Sessions and management keys alone may name one */
                 account?: components["parameters"]["Account"];
                 state?: "pending" | "in_progress" | "completed" | "failed" | "cancelled" | "expired";
+                /** @description In an organization, only those of the caller */
+                mine?: boolean;
                 /** @description Rows of the page; 20 without it */
                 limit?: number;
                 /** @description Next of the page before */
