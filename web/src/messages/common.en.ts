@@ -17,6 +17,7 @@ const messages = {
   keys: 'Keys',
   money: 'Money',
   jobs: 'Jobs',
+  gallery: 'Gallery',
   presets: 'Presets',
   budgets: 'Budgets',
   agents: 'Agents',

@@ -18,6 +18,7 @@ export default {
   keys: 'Ключи',
   money: 'Деньги',
   jobs: 'Задания',
+  gallery: 'Галерея',
   presets: 'Пресеты',
   budgets: 'Бюджеты',
   agents: 'Агенты',

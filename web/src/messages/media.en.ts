@@ -13,7 +13,11 @@ const messages = {
   background: 'Background',
   background_transparent: 'transparent',
   background_opaque: 'opaque',
-  tabOnly: 'What is made here stays in this tab until it is closed or loaded again. Save what you need.',
+  tabOnly:
+    'The data settings of this account forbid keeping it: what is made here ends with this tab. Save what you need.',
+  keptImages: 'Images stay in this browser after the tab is closed. See them in the',
+  keptSpeech: 'Speech stays in this browser, transcripts in this tab alone. See it in the',
+  noRoom: 'This browser has no room to keep it: it ends with this tab. Save what you need.',
   imagePrompt: 'Describe the image…',
   imageEdit: 'Say what to change…',
   make: 'Make',

@@ -47,6 +47,7 @@ export const accountPages: readonly PageRoute[] = [
   },
   { path: '/jobs', load: () => import('../pages/jobs/jobs'), areas: ['jobs'], frame: 'account' },
   { path: '/jobs/$id', load: () => import('../pages/jobs/job'), areas: ['jobs'], frame: 'account' },
+  { path: '/gallery', load: () => import('../pages/gallery/gallery'), areas: ['gallery'], frame: 'account' },
   { path: '/keys', load: () => import('../pages/account/keys'), areas: ['keys'], frame: 'account' },
   {
     path: '/keys/$hash',

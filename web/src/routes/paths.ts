@@ -21,6 +21,7 @@ export const paths = [
   '/money/invoices',
   '/jobs',
   '/jobs/$id',
+  '/gallery',
   '/keys',
   '/keys/$hash',
   '/device',

@@ -23,6 +23,7 @@ export const side: readonly Place[] = [
   { to: '/presets', label: 'presets', icon: 'sliders' },
   { to: '/money', label: 'money', icon: 'wallet', key: 'm' },
   { to: '/jobs', label: 'jobs', icon: 'video' },
+  { to: '/gallery', label: 'gallery', icon: 'image' },
 ]
 /** What the bell leads to. */
 export const notices: Place = { to: '/notices', label: 'notices', icon: 'bell' }

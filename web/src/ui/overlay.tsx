@@ -25,7 +25,11 @@ const keepForToasts = (e: Event) => {
 
 const veil = 'fixed inset-0 z-40 animate-appear bg-veil'
 
-/** A window over the page. `wide`: 720 px instead of 480. Full screen on the phone where `full`. */
+const widths = { no: 'w-[480px]', yes: 'w-[720px]', screen: 'w-[1120px]' }
+/**
+ * A window over the page. `wide`: 720 px instead of 480, or nearly the screen. `onClosed` says where the focus goes, and prevents that it goes
+ * back to where it was.
+ */
 export function Dialog({
   open,
   onOpenChange,
@@ -35,6 +39,7 @@ export function Dialog({
   footer,
   trigger,
   wide,
+  onClosed,
 }: {
   open?: boolean
   onOpenChange?: (open: boolean) => void
@@ -43,7 +48,8 @@ export function Dialog({
   children?: ReactNode
   footer?: ReactNode
   trigger?: ReactNode
-  wide?: boolean
+  wide?: boolean | 'screen'
+  onClosed?: (e: Event) => void
 }) {
   const t = useT('common')
   return (
@@ -53,11 +59,12 @@ export function Dialog({
         <RadixDialog.Overlay className={veil} />
         <RadixDialog.Content
           onInteractOutside={keepForToasts}
+          {...(onClosed ? { onCloseAutoFocus: onClosed } : {})}
           {...(description ? {} : { 'aria-describedby': undefined })}
           className={
             `fixed top-1/2 left-1/2 z-40 flex max-h-[calc(100dvh-32px)] -translate-x-1/2 ` +
             `-translate-y-1/2 animate-appear flex-col rounded-float border border-line bg-surface ` +
-            `shadow-float focus:outline-none ${wide ? 'w-[720px]' : 'w-[480px]'} ` +
+            `shadow-float focus:outline-none ${widths[wide === 'screen' ? wide : wide ? 'yes' : 'no']} ` +
             `max-w-[calc(100vw-24px)]`
           }
         >

@@ -151,7 +151,7 @@ function VideoOf({ id }: { id: string }) {
               />
               <figcaption>
                 <a
-                  href={src}
+                  href={address(src)}
                   download={`${id}-${i + 1}.mp4`}
                   className={`${buttonClass('plain')} no-underline`}
                 >

@@ -76,6 +76,15 @@ export function blobOf(url: string): Blob {
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i)
   return new Blob([bytes], { type })
 }
+/** Those of the pictures that a browser can read. */
+export const picturesOf = (urls: readonly string[]): Blob[] =>
+  urls.flatMap((url) => {
+    try {
+      return /^data:image\//.test(url) ? [blobOf(url)] : []
+    } catch {
+      return [] // no base64
+    }
+  })
 /** Saves bytes under a name. They are saved as plain bytes, so that no browser opens them as a page. */
 export function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(new Blob([blob], { type: 'application/octet-stream' }))

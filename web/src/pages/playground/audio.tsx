@@ -21,10 +21,12 @@ import { Segmented } from '../../ui/controls'
 import { Copy } from '../../ui/copy'
 import { Empty } from '../../ui/feedback'
 import { Field, Input, Select, Textarea } from '../../ui/field'
+import { useDraft } from '../../ui/draft'
 import { Icon } from '../../ui/icons'
 import type { Model } from '../catalog/filter'
 import { save, shownName } from './attach'
 import { Recorder } from './composer'
+import { keepMade, noteCost } from './made'
 import { Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { settled, spent } from './settle'
@@ -33,8 +35,10 @@ import {
   CodeOf,
   Failed,
   Foot,
+  KeptNote,
   ModelField,
   asFailure,
+  kept,
   oneOf,
   useAsked,
   useKept,
@@ -127,7 +131,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
   })
   const [file, setFile] = useState<File | null>(null)
   const [refused, refuse] = useState<string | null>(null)
-  const [input, setInput] = useState('')
+  const [input, setInput] = useDraft('speech', '', { quiet: true })
   const [sheet, setSheet] = useState(false)
   const [code, setCode] = useState(false)
   const speed = s.speed.trim() === '' ? null : Number(s.speed.replace(',', '.'))
@@ -151,8 +155,11 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
   const update = (id: string, c: Partial<Heard> | Partial<Spoken>) =>
     change((all) => all.map((x) => (x.id === id ? ({ ...x, ...c } as Sound) : x)))
   const finish = async (id: string, call: string | null, cost: string | null) => {
-    if (cost === null && call) update(id, { cost: await settled(call) })
-    else {
+    if (cost === null && call) {
+      const found = await settled(call)
+      update(id, { cost: found })
+      if (found !== null) void noteCost(call, found)
+    } else {
       update(id, { cost })
       spent()
     }
@@ -216,7 +223,25 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
       })
       call = response.headers.get('x-generation-id')
       update(w.id, { call })
-      update(w.id, { sound: await response.blob(), state: 'done', took: Date.now() - w.at })
+      const sound = await response.blob()
+      const took = Date.now() - w.at
+      kept(
+        await keepMade(w.id, [sound], {
+          kind: 'audio',
+          model,
+          prompt: text,
+          call,
+          cost: null,
+          from: 0,
+          settings: {
+            voice: s.voice.trim() || 'alloy',
+            format,
+            ...(s.speed.trim() ? { speed: s.speed } : {}),
+          },
+          chat: null,
+        }),
+      )
+      update(w.id, { sound, state: 'done', took })
     } catch (e) {
       update(w.id, { state: 'failed', error: asFailure(e) })
     }
@@ -325,7 +350,7 @@ function Sounds({ me, models }: { me: Me; models: readonly Model[] }) {
           {p('showCode')}
         </Button>
       </div>
-      <p className="text-small text-ink3">{t('tabOnly')}</p>
+      <KeptNote me={me}>{t('keptSpeech')}</KeptNote>
     </div>
   )
   const picker = useRef<HTMLInputElement>(null)

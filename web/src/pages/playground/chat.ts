@@ -5,6 +5,8 @@
 import { useSyncExternalStore } from 'react'
 import { ApiError, send } from '../../api/client'
 import { account, keepChat, keeps, readChat } from './history'
+import { picturesOf } from './attach'
+import { keepMade, noteCost } from './made'
 import { settled, spent } from './settle'
 import {
   EventReader,
@@ -173,6 +175,7 @@ export class Room {
     const cost = await settled(id)
     if (cost !== null) {
       this.spend(id, cost)
+      if (this.find(model, asked)?.images.length) void noteCost(id, cost)
       this.at(model, asked, (a) => ({ ...a, cost }))
     }
   }
@@ -268,6 +271,17 @@ export class Room {
     void this.save()
     if (!answer) return
     this.onEnd?.(model, answer)
+    if (answer.images.length > 0 && !this.chat.settings.zeroRetention)
+      void keepMade(`${this.id} ${model} ${asked}`, picturesOf(answer.images), {
+        kind: 'image',
+        model,
+        prompt: next.prompt,
+        call: answer.id,
+        cost: answer.cost,
+        from: next.files?.length ?? 0,
+        settings: {},
+        chat: this.id,
+      })
     if (answer.cost === null && answer.id) {
       void this.settle(model, asked, answer.id)
       return

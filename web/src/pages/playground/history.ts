@@ -1,5 +1,6 @@
 /** Chats are kept in this browser: IndexedDB, by person, bounded. Where the account wants it, they are kept with the account as well. */
 import { meQuery, queries } from '../../api/query'
+import { deleteOfChats } from './made'
 import type { Chat } from './stream'
 
 export interface Kept {
@@ -150,7 +151,7 @@ export async function listAll(person: string): Promise<readonly (Kept & { readon
 }
 /** Deletes chats here and, where they are, with the account; `all`: these are all. It fails when one is still there. */
 export async function deleteEverywhere(ids: readonly string[], all: boolean): Promise<void> {
-  await deleteChats(ids).catch(() => {})
+  await Promise.all([deleteChats(ids).catch(() => {}), deleteOfChats(ids)])
   if (!keeps()) return
   const a = await account()
   await (all ? a.deleteAllThere() : a.deleteThere(ids))

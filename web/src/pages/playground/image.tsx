@@ -10,9 +10,10 @@ import { Button } from '../../ui/button'
 import { Empty } from '../../ui/feedback'
 import { Field, Input, Select } from '../../ui/field'
 import type { Model } from '../catalog/filter'
-import { blobOf } from './attach'
+import { blobOf, picturesOf } from './attach'
 import { Files, Picture, useBlob } from './attachments'
 import { Composer } from './composer'
+import { keepMade, noteCost } from './made'
 import { Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { settled, spent } from './settle'
@@ -21,8 +22,10 @@ import {
   CodeOf,
   Failed,
   Foot,
+  KeptNote,
   ModelField,
   asFailure,
+  kept,
   oneOf,
   useAsked,
   useKept,
@@ -124,6 +127,8 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
     change((all) => [w, ...all].slice(0, 30))
     let call: string | null = null,
       cost: string | null = null
+    const images: string[] = []
+    let end: Partial<Made>
     try {
       const response = await send(
         'post',
@@ -169,23 +174,38 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
           const type = /^image\/[\w+.-]+$/.test(frame.media_type ?? '') ? frame.media_type : `image/${format}`
           const image = frame.b64_json ? `data:${type};base64,${frame.b64_json}` : null
           if (image && frame.type?.endsWith('.partial_image')) at(() => ({ preview: image }))
-          else if (image) at((x) => ({ images: [...x.images, image], preview: null }))
+          else if (image) {
+            images.push(image)
+            at(() => ({ images: [...images], preview: null }))
+          }
           cost = costOf(data) ?? cost
         }
       }
       if (!ended) throw asFailure(null)
-      at(() => ({ state: 'done', cost, preview: null, took: Date.now() - w.at }))
+      end = { state: 'done', cost, took: Date.now() - w.at }
     } catch (e) {
-      at(() =>
-        control.signal.aborted
-          ? { state: 'stopped', preview: null }
-          : { state: 'failed', error: asFailure(e), preview: null },
-      )
+      end = control.signal.aborted ? { state: 'stopped' } : { state: 'failed', error: asFailure(e) }
     }
     controls.delete(w.id)
+    // What is said to be done may be left.
+    if (images.length > 0)
+      kept(
+        await keepMade(w.id, picturesOf(images), {
+          kind: 'image',
+          model: body.model,
+          prompt: body.prompt,
+          call,
+          cost,
+          from: references.length,
+          settings: settingsOf(body),
+          chat: null,
+        }),
+      )
+    at(() => ({ ...end, preview: null }))
     if (cost === null && call) {
       cost = await settled(call)
       at(() => ({ cost }))
+      if (cost !== null) void noteCost(call, cost)
     } else spent()
   }
   const submit = () => {
@@ -268,7 +288,7 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
           {p('showCode')}
         </Button>
       </div>
-      <p className="text-small text-ink3">{t('tabOnly')}</p>
+      <KeptNote me={me}>{t('keptImages')}</KeptNote>
     </div>
   )
   return (
@@ -376,6 +396,15 @@ function Images({ me, models }: { me: Me; models: readonly Model[] }) {
         />
       )}
     </Frame>
+  )
+}
+/** As the address of this page has them. */
+const settingsOf = (b: Body) => {
+  const { size, quality, n, output_format: format, background } = b
+  return Object.fromEntries(
+    Object.entries({ size, quality, n, format, background }).flatMap(([k, v]) =>
+      v === undefined ? [] : [[k, String(v)]],
+    ),
   )
 }
 function Preview({ data, label }: { data: string; label: string }) {

@@ -4,8 +4,9 @@ import { ApiError } from '../../api/client'
 import { useMe, type Me } from '../../api/query'
 import { loadMessages, useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
-import { IconButton } from '../../ui/button'
+import { IconButton, buttonClass } from '../../ui/button'
 import { Empty, ErrorBox, Skeleton } from '../../ui/feedback'
+import { Icon } from '../../ui/icons'
 import { Link, LinkButton } from '../../ui/link'
 import { Sheet } from '../../ui/overlay'
 import { useTitle } from '../../ui/page'
@@ -86,7 +87,8 @@ export function Frame({
   open: boolean
   onOpen: (open: boolean) => void
 }) {
-  const t = useT('playground')
+  const t = useT('playground'),
+    c = useT('common')
   const { box, covered, style } = useAboveKeyboard()
   return (
     <div
@@ -103,6 +105,16 @@ export function Frame({
             <div className="min-w-0 flex-1">
               <Modes now={mode} />
             </div>
+            {mode !== 'embeddings' && (
+              <Link
+                to="/gallery"
+                aria-label={c('gallery')}
+                title={c('gallery')}
+                className={buttonClass('quiet', true) + ' h-8 max-md:size-11'}
+              >
+                <Icon name="image" />
+              </Link>
+            )}
             <IconButton icon="sliders" label={t('panel')} onClick={() => onOpen(true)} />
           </div>
         )}
@@ -115,6 +127,15 @@ export function Frame({
       >
         <div className="pb-4">
           <Modes now={mode} />
+          {mode !== 'embeddings' && (
+            <Link
+              to="/gallery"
+              className="mt-2 inline-flex min-h-6 items-center gap-1.5 text-small text-accent-ink"
+            >
+              <Icon name="image" size={14} />
+              {c('gallery')}
+            </Link>
+          )}
         </div>
         {settings}
       </aside>

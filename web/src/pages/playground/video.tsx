@@ -29,6 +29,7 @@ import { listJobs, listVideoModels } from '../../api/operations'
 import type { Model } from '../catalog/filter'
 import { save } from './attach'
 import { Composer } from './composer'
+import { keepMade, madeQuery } from './made'
 import { FailedBox, Frame, Ready } from './modes'
 import { Sum } from './panel'
 import { spent } from './settle'
@@ -102,6 +103,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
     p = useT('playground')
   const person = me.user!.id
   const [prompts, setPrompts] = useKept<{ readonly [job: string]: string }>(`${person} video prompts`, {})
+  const noted = useQuery(madeQuery(person)).data
   const [s, setS] = useKept<Settings>(`${person} video settings`, unset)
   const [model, choose] = useModel('video', models)
   useAsked((a) => {
@@ -187,10 +189,28 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
     setSending(true)
     setError(null)
     try {
-      const job = (await (await send('post', '/api/v1/videos', { body: body(draft) })).json()) as {
+      const sent = body(draft)
+      const job = (await (await send('post', '/api/v1/videos', { body: sent })).json()) as {
         id: string
       }
       setPrompts((x) => ({ ...x, [job.id]: draft }))
+      const { model, duration, resolution, aspect_ratio: ratio, size, generate_audio: audio } = sent
+      void keepMade(job.id, [null], {
+        kind: 'video',
+        model,
+        prompt: draft,
+        call: null,
+        cost: null,
+        from: files.length,
+        settings: {
+          ...(duration ? { duration: String(duration) } : {}),
+          ...(resolution ? { resolution } : {}),
+          ...(ratio ? { ratio } : {}),
+          ...(size ? { size } : {}),
+          ...(audio ? { audio: '1' } : {}),
+        },
+        chat: null,
+      })
       setDraft('')
       setFiles([])
     } catch (e) {
@@ -349,7 +369,7 @@ function Videos({ me, models }: { me: Me; models: readonly Model[] }) {
             <JobCard
               key={j.id}
               job={j}
-              prompt={prompts[j.id]}
+              prompt={prompts[j.id] ?? noted?.find((m) => m.id === j.id)?.prompt}
               name={models.find((m) => m.id === j.model)?.name ?? j.model}
               onCancel={() =>
                 void remove('/api/v1/videos/{id}' as '/v1/videos/{id}', { path: { id: j.id } })

@@ -1,4 +1,5 @@
 /** What the kinds beside chat share: what was made in this tab, the model, the cost, and a failure. */
+import { useRouterState } from '@tanstack/react-router'
 import {
   Suspense,
   lazy,
@@ -9,7 +10,8 @@ import {
   type ReactNode,
 } from 'react'
 import { ApiError } from '../../api/client'
-import { useT } from '../../i18n'
+import type { Me } from '../../api/query'
+import { translator, useT } from '../../i18n'
 import { hasPage } from '../../routes/paths'
 import { remember, remembered } from '../../settings'
 import { SkeletonRows } from '../../ui/feedback'
@@ -17,10 +19,12 @@ import { Field } from '../../ui/field'
 import { Link } from '../../ui/link'
 import { Tag } from '../../ui/marks'
 import { Dialog } from '../../ui/overlay'
+import { toast } from '../../ui/toast'
 import { Money } from '../../ui/values'
 import { ModelPicker } from '../catalog/choose'
 import type { Model } from '../catalog/filter'
 import type { Asked } from './code'
+import { keepDays, type keepMade } from './made'
 import { FailedBox } from './modes'
 
 /** A request of this tab: its answer is made apart from the page, so that it goes on while the person looks elsewhere. */
@@ -86,8 +90,9 @@ export function useKept<V>(name: string, first: V): [V, (f: (now: V) => V) => vo
 /** What the address asks for, once for each visit of a page: `take` gets its members. A link to the playground decides, whatever was chosen here before. */
 export function useAsked(take: (asked: { readonly [name: string]: string | undefined }) => void): void {
   const done = useRef('')
+  // Not of the window: after a step within the interface its address comes later than the page.
+  const asked = useRouterState({ select: (s) => s.location.searchStr })
   useLayoutEffect(() => {
-    const asked = location.search
     if (asked === done.current) return
     done.current = asked
     if (asked) take(Object.fromEntries(new URLSearchParams(asked)))
@@ -166,6 +171,23 @@ export function Failed({ w, onRetry }: { w: Work; onRetry?: () => void }) {
   return w.error ? (
     <FailedBox title={t('failedTitle')} error={w.error} {...(onRetry ? { onRetry } : {})} />
   ) : null
+}
+/** Says it where the browser took nothing. */
+export function kept(how: Awaited<ReturnType<typeof keepMade>>): void {
+  if (how === 'failed') toast(translator('media')('noRoom'))
+}
+/** Where what is made here can be seen again. */
+export function KeptNote({ me, children }: { me: Me; children: ReactNode }) {
+  const t = useT('media'),
+    c = useT('common')
+  return (
+    <p className="text-small text-ink3">
+      {keepDays(me) === 0 ? t('tabOnly') : children}{' '}
+      <Link to="/gallery" className="text-accent-ink underline">
+        {c('gallery')}
+      </Link>
+    </p>
+  )
 }
 const RequestCode = lazy(() => import('./code'))
 /** The window with a request as code. `children` stand above it. */
