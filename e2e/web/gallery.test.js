@@ -7,13 +7,13 @@ const weir = await demo();
 const b = await browser();
 
 const write = async (page, text) => { await page.locator('[data-composer] textarea').fill(text); await page.getByRole('button', { name: 'Make', exact: true }).click(); };
-const charged = (page) => page.getByRole('article').first().getByText('settled').waitFor();
+const charged = (page, text) => page.getByRole('article').filter({ hasText: text }).getByText('settled').waitFor();
 async function image(page, text, { model = 'sim/picture', count = '' } = {}) {
   await page.goto(`${weir.url}/playground/image`);
   await choose(page, 'Model', model);
   await page.getByLabel('How many').fill(count);
   await write(page, text);
-  await charged(page);
+  await charged(page, text);
 }
 async function speech(page, text) {
   await page.goto(`${weir.url}/playground/audio`);
@@ -22,7 +22,7 @@ async function speech(page, text) {
   await page.getByPlaceholder('Text to speak…').fill(text);
   await page.getByRole('button', { name: 'Speak' }).click();
   await page.getByRole('article').first().locator('audio').waitFor();
-  await charged(page);
+  await charged(page, text);
 }
 async function video(page, text) {
   await page.goto(`${weir.url}/playground/video`);
@@ -94,7 +94,8 @@ test('a recording and a video play, and a video is deleted from the gateway', as
   await accessible(page);
   await page.keyboard.press('Escape');
   await gallery(page, '/gallery?kind=video');
-  const before = await tiles(page).count();
+  const all = page.locator('[id^="made "]'); // also while a window is over them
+  const before = await all.count();
   await tiles(page).first().getByRole('button').click();
   await page.waitForFunction(() => document.querySelector('[role=dialog] video')?.readyState >= 1);
   await dialog.getByText('A weir in the rain').waitFor();
@@ -105,7 +106,7 @@ test('a recording and a video play, and a video is deleted from the gateway', as
   await dialog.getByRole('button', { name: 'Delete' }).click();
   await page.getByRole('alertdialog').getByText('It is gone from the gateway. The call and its charge stay.').waitFor();
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click();
-  await becomes(() => tiles(page).count(), before - 1);
+  await becomes(() => all.count(), before - 1);
   assert.notEqual((await page.request.get(weir.url + address)).status(), 200);
   await page.done();
 });
@@ -115,14 +116,13 @@ test('make another has the prompt and the settings; one and all are deleted', as
   await image(page, 'First');
   await page.getByLabel('Size').selectOption('1536x1024');
   await write(page, 'Second');
-  await page.getByText('Second').waitFor();
-  await charged(page);
+  await charged(page, 'Second');
   await speech(page, 'Third');
   await gallery(page, '/gallery?kind=image');
   await tiles(page).first().getByRole('button').click();
   const dialog = page.getByRole('dialog');
   await dialog.getByRole('button', { name: 'Make another' }).click();
-  await page.waitForURL((u) => u.pathname === '/playground/image' && u.searchParams.get('models') === 'sim/picture' && u.searchParams.get('size') === '1536x1024');
+  await becomes(() => page.url(), `${weir.url}/playground/image?models=sim/picture&size=1536x1024`);
   await becomes(() => page.locator('[data-composer] textarea').inputValue(), 'Second');
   await becomes(() => page.getByLabel('Size').inputValue(), '1536x1024');
   await page.goBack();

@@ -41,7 +41,29 @@ async function vectors(page) {
   await page.locator('table').waitFor();
   await page.waitForTimeout(500);
 }
+/** What the composers made, and a video, in the order of the page. */
+async function made(page, weir) {
+  await image(page);
+  await page.locator('article button[type=button]').first().waitFor();
+  await page.goto(`${weir.url}/playground/audio`);
+  await page.locator('aside [role=radio]').last().click();
+  await page.locator('form textarea').fill('A weir steers a river, and measures it.');
+  await page.locator('form button[type=submit]').click();
+  await page.locator('article audio').waitFor();
+  const { id } = await (await weir.call('/v1/videos', { model: 'sim/video', prompt: 'A heron takes off' })).json();
+  for (let n = 0; n < 100 && (await (await weir.call(`/v1/videos/${id}`)).json()).status !== 'completed'; n++) await page.waitForTimeout(200);
+  await page.goto(`${weir.url}/gallery`);
+  await page.locator('[id^="made "] img').first().waitFor();
+}
+async function large(page, weir) {
+  await made(page, weir);
+  await page.locator('[id^="made "]').filter({ has: page.locator('img') }).first().click();
+  await page.locator('[role=dialog] img').waitFor();
+}
 export const pages = [
+  { name: 'gallery', path: '/playground/image', signedIn: true, act: made },
+  { name: 'gallery-large', path: '/playground/image', signedIn: true, act: large },
+  { name: 'gallery-none', path: '/gallery', signedIn: true },
   { name: 'media-image', path: '/playground/image', signedIn: true, act: image },
   { name: 'media-image-empty', path: '/playground/image', signedIn: true },
   { name: 'media-video', path: '/playground/video', signedIn: true, act: video },
