@@ -7,7 +7,7 @@ const weir = await demo();
 const b = await browser();
 
 const write = async (page, text) => { await page.locator('[data-composer] textarea').fill(text); await page.getByRole('button', { name: 'Make', exact: true }).click(); };
-const charged = (page, text) => page.getByRole('article').filter({ hasText: text }).getByText('settled').waitFor();
+const charged = (page, text) => page.getByRole('article').filter({ hasText: text }).getByText('settled', { exact: true }).waitFor();
 async function image(page, text, { model = 'sim/picture', count = '' } = {}) {
   await page.goto(`${weir.url}/playground/image`);
   await choose(page, 'Model', model);
@@ -185,7 +185,7 @@ for (const size of ['desk', 'small']) {
     await page.locator('[data-composer] textarea').fill('Цапля у плотины');
     await page.locator('[data-composer] button[type=submit]').click();
     await page.locator('article img').first().waitFor();
-    await page.getByText('списано').first().waitFor();
+    await page.getByText('списано', { exact: true }).first().waitFor();
     await page.getByRole('link', { name: 'Галерея' }).filter({ visible: true }).first().click();
     await page.getByRole('button', { name: 'Изображение: Цапля у плотины' }).waitFor();
     await settled(page);
