@@ -80,8 +80,8 @@ func (f *Fact) Page() string {
 	case ModelRetiring:
 		return "/models/" + f.Ref
 	case Spending:
-		if f.Tag != "" {
-			return "/activity?tag=" + strings.ReplaceAll(url.QueryEscape(f.Tag), "+", "%20")
+		if f.Ref != "" { // a tag
+			return "/activity?tag=" + strings.ReplaceAll(url.QueryEscape(f.Ref), "+", "%20")
 		}
 		return "/activity"
 	case LowBalance, Payment:

@@ -11273,7 +11273,7 @@ export interface components {
              * @enum {string}
              */
             kind: "key_limit" | "key_limit_reached" | "budget_alarm" | "budget_reached" | "agent_out_of_money" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "payment_received" | "payment_refunded" | "top_up_failed" | "unusual_spending" | "cache_rate_fell";
-            /** @description Hash of the key, id of the budget or payment, slug of the model; null for the wallet */
+            /** @description Hash of the key, id of the budget or payment, slug of the model, the tag of which a day is unusual; null for the wallet */
             ref: string | null;
             name: string | null;
             detail: components["schemas"]["NoticeDetail"];
@@ -11847,7 +11847,7 @@ export interface components {
              * @enum {string}
              */
             kind: "key_limit" | "key_limit_reached" | "budget_alarm" | "budget_reached" | "agent_out_of_money" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "payment_received" | "payment_refunded" | "top_up_failed" | "unusual_spending" | "cache_rate_fell";
-            /** @description Hash of the key, id of the budget or payment, slug of the model; null for the wallet */
+            /** @description Hash of the key, id of the budget or payment, slug of the model, the tag of which a day is unusual; null for the wallet */
             ref: string | null;
             name: string | null;
             detail: components["schemas"]["NoticeDetail"];
@@ -12789,18 +12789,6 @@ export interface components {
         };
         /** @description An object without members. */
         Nothing: Record<string, never>;
-        /** @description Something that needs attention. */
-        Notice: {
-            /**
-             * @description Model_down: no endpoint of a model used in the last 30 days takes calls at present; model_trouble: some of its endpoints take none
-             * @enum {string}
-             */
-            kind: "key_limit" | "key_limit_reached" | "key_expiring" | "key_expired" | "model_retiring" | "model_gone" | "model_down" | "model_trouble" | "money_low" | "money_gone" | "unusual_spending" | "cache_rate_fell";
-            /** @description Hash of the key, slug of the model, the tag of which a day is unusual; null for the wallet */
-            ref: string | null;
-            name: string | null;
-            detail: components["schemas"]["NoticeDetail"];
-        };
         /** @description What a notice is about, by its kind. */
         NoticeDetail: {
             limit?: components["schemas"]["Decimal"];

@@ -4,7 +4,7 @@ import { useAction } from '../../api/action'
 import { useQuery } from '@tanstack/react-query'
 import { address, remove } from '../../api/client'
 import { useMe } from '../../api/query'
-import { bytes } from '../../format'
+import { bytes, dayText } from '../../format'
 import { useT } from '../../i18n'
 import { Button, IconButton, buttonClass } from '../../ui/button'
 import { Copy } from '../../ui/copy'
@@ -203,7 +203,7 @@ function Acts({ item, onDelete }: { item: Item; onDelete: () => void }) {
   const t = useT('gallery')
   const go = useGo()
   const { file } = useFile(item, true)
-  const name = `weir-${new Date(item.at).toISOString().slice(0, 16).replace(/\D/g, '')}`
+  const name = `weir-${dayText(item.at)}`
   const again = () => {
     const m = makers[item.kind]
     leaveDraft(m.draft, item.prompt)
