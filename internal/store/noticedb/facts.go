@@ -164,7 +164,7 @@ func diffFacts(kept []keptFact, found []notify.Fact, how reporting, now, over ti
 		switch {
 		case k == nil:
 			d.fresh = append(d.fresh, f)
-		case k.GoneAt != 0 && k.GoneAt < over.UnixMicro(): // another occasion, though nothing tells them apart
+		case k.GoneAt != 0 && k.GoneAt < over.UnixMicro(): // another occasion, though nothing in it differs
 			d.drop, d.fresh = append(d.drop, id), append(d.fresh, f)
 		default:
 			d.holds(k, f, how)
