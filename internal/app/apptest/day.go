@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// WithinADay waits for midnight of UTC where it is near: the test tells what was today from what was before, and would run over it.
+// WithinADay waits for midnight of UTC where it is near: a test of what is spent today would run over it.
 func WithinADay(t *testing.T) {
 	t.Helper()
 	const longest = 2 * time.Minute // of a test on a slow machine
