@@ -240,6 +240,7 @@ var staleMay = map[string]string{
 	"DELETE /api/invoices/{id}":                                       "only one that nobody has paid",
 	"POST /api/acts":                                                  "a paper about money that was spent",
 	"POST /api/notifications/test":                                    "a message to the account itself, of which a day has few",
+	"POST /api/notices/read":                                          "what somebody has read",
 	"POST /api/views":                                                 "filters of a page",
 	"PATCH /api/views/{id}":                                           "filters of a page",
 	"DELETE /api/views/{id}":                                          "filters of a page",
