@@ -45,8 +45,7 @@ async function vectors(page) {
 async function made(page, weir) {
   await image(page);
   await page.locator('article button[type=button]').first().waitFor();
-  await page.goto(`${weir.url}/playground/audio`);
-  await page.locator('aside [role=radio]').last().click();
+  await page.goto(`${weir.url}/playground/audio?models=sim/speech`);
   await page.locator('form textarea').fill('A weir steers a river, and measures it.');
   await page.locator('form button[type=submit]').click();
   await page.locator('article audio').waitFor();
