@@ -165,7 +165,7 @@ func noticeGrown(t *testing.T, s *store.Store) {
 				{By: notify.ByTag, Name: "env=prod", Spent: 580*r + 8, Usual: 80*r + 1}, {By: notify.ByTag, Name: "project=beta", Spent: 520*r + 7, Usual: 20 * r},
 				{By: notify.BySession, Name: "s-new", Spent: 503*r + 7}, grew,
 			}},
-			{Kind: notify.UnusualSpending, Ref: "project=beta", Name: "project=beta", At: day, Amount: 520*r + 7, Usual: 20 * r, Episode: day.Format(time.DateOnly), Grown: []notify.Growth{grew}},
+			{Kind: notify.UnusualSpending, Ref: "project=beta", Name: "project=beta", Tag: "project=beta", At: day, Amount: 520*r + 7, Usual: 20 * r, Episode: day.Format(time.DateOnly), Grown: []notify.Growth{grew}},
 		}
 		if diff := gocmp.Diff(want, w.grownFacts()); diff != "" {
 			t.Errorf("%s: %s", a.ID, diff)
