@@ -177,8 +177,7 @@ describe('no page writes a time by itself', () => {
     expect(found(/toISOString\(\)\s*\.slice|_at!?\??\.slice\(/g, ['format.ts'])).toEqual([])
   })
   test('moments are shown by When, and texts that stand alone say their zone', () => {
-    // The title of a notice has the day on which a key ends, beside the moment.
-    const own = ['format.ts', 'ui/values.tsx', 'ui/chart-props.ts', 'ui/marks.tsx', 'ui/fact.tsx']
+    const own = ['format.ts', 'ui/values.tsx', 'ui/chart-props.ts', 'ui/marks.tsx']
     expect(found(/import \{[^}]*\b(local|when|inUtc)\b[^}]*\} from '[./]*\/format'/g, own)).toEqual([])
     expect(found(/\bformat\.(local|when|inUtc)\(/g, own)).toEqual([])
     expect(found(/<time\b/g, ['ui/values.tsx'])).toEqual([])

@@ -1,13 +1,13 @@
 /** How a notice is said: with the words of mails. */
 import type { ReactNode } from 'react'
 import type { Reply } from '../api/client'
-import { date, local, money, percent } from '../format'
+import { date, money, percent } from '../format'
 import { useT, type T } from '../i18n'
 import { When } from './values'
 
 export type Fact = Reply<'/api/overview'>['data']['notices'][number]
 export interface Said {
-  readonly title: string
+  readonly title: ReactNode
   readonly text: ReactNode
   /** What has gone wrong already, not what will. */
   readonly bad: boolean
@@ -37,9 +37,9 @@ function grew(t: T<'facts'>, list: Fact['detail']['grown']): string {
   return all?.length ? ` ${t('grew', { list: all.join('; ') })}` : ''
 }
 
-/** Days of a calendar; other times are moments. */
-const dayOf = (f: Fact) =>
-  !f.detail.at ? '' : f.kind.startsWith('key_') ? local(f.detail.at, 'date') : date(f.detail.at)
+/** Models go and money is spent on days of a calendar; a key expires at a moment. */
+const dayOf = ({ kind, detail: { at } }: Fact) =>
+  !at ? '' : kind.startsWith('key_') ? <When at={at} form="date" /> : date(at)
 
 export function sayFact(t: T<'facts'>, f: Fact): Said {
   const { kind, detail: d } = f
@@ -58,10 +58,11 @@ export function sayFact(t: T<'facts'>, f: Fact): Said {
     tools: d.repeated?.tools ?? '',
     grew: grew(t, d.grown),
   }
+  const title = t.or(kind + form, '') ? kind + form : kind
   const text = t.or(kind + form + '_text', '') ? kind + form + '_text' : kind + '_text'
   const page = f.page?.split(/[/?]/)[1] ?? ''
   return {
-    title: t.or(kind + form, t.or(kind, kind, places), places),
+    title: t.or(kind, '') ? t.rich(title as 'key_limit', places) : kind,
     text: t.rich(text as 'key_limit_text', { ...places, at: <When at={d.at ?? null} form="full" /> }),
     bad: /_(reached|gone|expired|down|failed)$|^agent_/.test(kind),
     to: f.page,
