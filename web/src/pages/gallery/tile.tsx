@@ -87,7 +87,13 @@ export function Tile({ item, onOpen }: { item: Item; onOpen: () => void }) {
         )}
       </button>
       {item.kind === 'audio' && url && (
-        <audio controls preload="none" src={url} aria-label={line} className="mx-2 mt-2 h-9 w-[calc(100%-16px)]" />
+        <audio
+          controls
+          preload="none"
+          src={url}
+          aria-label={line}
+          className="mx-2 mt-2 h-9 w-[calc(100%-16px)]"
+        />
       )}
       <p className="flex min-w-0 items-center gap-2 px-3 py-2 text-small text-ink3">
         <span translate="no" className="min-w-0 flex-1 truncate text-ink2">
