@@ -125,7 +125,7 @@ test('what a page is sure to need is named in its document, and asked for once',
     const named = await page.locator('head :is(link[rel=modulepreload], link[rel=preload], script)').evaluateAll((all) => all.map((e) => new URL(e.href ?? e.src).pathname));
     assert.deepEqual(named.filter((f) => asked.filter((a) => a === f).length !== 1), [], `${path}: not asked for once`);
     // What opens on a press comes after the first paint.
-    assert.deepEqual(asked.filter((f) => f.endsWith('.js') && !named.includes(f) && !/\/(menus|column-menu|accounts\.\w+)-/.test(f)), [], `${path}: asked for late`);
+    assert.deepEqual(asked.filter((f) => f.endsWith('.js') && !named.includes(f) && !/\/(menus|column-menu|bell|(accounts|notices|facts)\.\w+)-/.test(f)), [], `${path}: asked for late`);
     await page.done();
   }
 });

@@ -74,7 +74,7 @@ test('images, speech and a video are there after a reload, newest first, and one
   assert.equal(call.model.id ?? call.model, 'sim/picture');
   const download = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Download' }).click();
-  assert.match((await download).suggestedFilename(), /^weir-\d{12}\.(png|jpg)$/);
+  assert.match((await download).suggestedFilename(), /^weir-\d{4}-\d\d-\d\d\.(png|jpg)$/);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   // The focus is on the tile of what was seen last.
