@@ -33,9 +33,7 @@ func (f *fleet) changes(t *testing.T, how string, promise time.Duration) {
 	}
 	for _, s := range f.nodes {
 		for _, model := range []string{"test/chat", "test/hut"} {
-			if status := of(s).statusOf(t, model); status != http.StatusOK {
-				t.Fatalf("before, a call of %s is answered with %d", model, status)
-			}
+			waitFor(t, "a call of "+model+" before it changes", func() bool { return calls(model, http.StatusOK)(s) })
 		}
 	}
 	f.rate++ // no rate is that of another time: at 500 rubles for a dollar, a thousand tokens for 0.002 dollars cost a ruble
