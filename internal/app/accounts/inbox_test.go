@@ -10,7 +10,6 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/app/apptest"
-	"weir/internal/audit"
 	"weir/internal/money"
 )
 
@@ -62,16 +61,7 @@ func readInbox(t *testing.T, who *apptest.Owner, account, query string) *inboxPa
 func TestInbox(t *testing.T) {
 	t.Parallel()
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) { s.Notify.CheckEvery = 20 * time.Millisecond })
-	person := func() *apptest.Owner { return gw.NewOwner(t, 10, apikey.NewKey{}) }
-	c := &company{owner: person(), manager: person(), member: person(), colleague: person(), paying: person()}
-	c.id = made(t, c.owner.Pages, "POST", "/api/organizations", map[string]any{"name": "Strelka"}, "data", "id")
-	u, err := gw.Node.Admin().Store.Accounts.UserByID(t.Context(), c.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gw.Node.Admin().TopUp(t.Context(), u, 10*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	c := peopled(t, gw, "Strelka", 10*money.Ruble)
 	c.joins(t, c.manager, "manager", "")
 	c.joins(t, c.member, "member", "")
 	c.joins(t, c.colleague, "member", "")
@@ -85,13 +75,7 @@ func TestInbox(t *testing.T) {
 	}
 	made(t, c.owner.Pages, "PUT", c.at("/api/notifications"), map[string]any{"threshold": "50"})
 
-	deadline := time.Now().Add(time.Minute)
-	for len(readInbox(t, c.owner, c.id, "").Data) < 3 {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q", readInbox(t, c.owner, c.id, "").kinds())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	apptest.WaitFor(t, "three notices", func() bool { return len(readInbox(t, c.owner, c.id, "").Data) >= 3 })
 	whole := []string{"budget_alarm atlas budgets +", "key_expiring ci keys +", "money_low - money +"}
 	for _, row := range []struct {
 		who  *apptest.Owner
@@ -108,7 +92,7 @@ func TestInbox(t *testing.T) {
 			t.Errorf("%d unread of %q, want %q", p.Unread, got, row.want)
 		}
 	}
-	if got := person().Pages.Do(t, http.MethodGet, "/api/notices?account="+c.id, nil); got.Status != http.StatusNotFound {
+	if got := gw.NewOwner(t, 10, apikey.NewKey{}).Pages.Do(t, http.MethodGet, "/api/notices?account="+c.id, nil); got.Status != http.StatusNotFound {
 		t.Errorf("a stranger: %d %s", got.Status, got.Body)
 	}
 
@@ -170,24 +154,12 @@ func marks(t *testing.T, c *company) {
 		t.Errorf("%d unread of another person", p.Unread)
 	}
 	made(t, c.owner.Pages, "PUT", c.at("/api/notifications"), map[string]any{"threshold": "0"})
-	deadline := time.Now().Add(time.Minute)
-	for {
+	apptest.WaitFor(t, "the low balance to be over", func() bool {
 		p := readInbox(t, c.owner, c.id, "&cause=low_balance")
-		if len(p.Data) == 1 && p.Data[0].OverAt != nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("it is not over: %+v", p)
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+		return len(p.Data) == 1 && p.Data[0].OverAt != nil
+	})
 	mark("9999-01-01T00:00:00Z", http.StatusOK) // no later than now: what comes is unread
 	soon := time.Now().Add(time.Hour).UTC().Format(time.RFC3339)
 	made(t, c.owner.Pages, "POST", c.at("/api/keys"), map[string]any{"name": "late", "expires_at": soon})
-	for readInbox(t, c.owner, c.id, "").Unread != 1 {
-		if time.Now().After(deadline) {
-			t.Fatalf("%q", readInbox(t, c.owner, c.id, "").kinds())
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	apptest.WaitFor(t, "one that is unread", func() bool { return readInbox(t, c.owner, c.id, "").Unread == 1 })
 }

@@ -28,7 +28,7 @@ const (
 
 // company is an organization with something of each kind.
 type company struct {
-	id                                        string
+	id, wallet                                string
 	owner, manager, member, colleague, paying *apptest.Owner
 	team, service                             string
 	key                                       *apptest.Account // of the member
@@ -84,8 +84,8 @@ func (c *company) at(path string) string {
 	return path + "?account=" + c.id
 }
 
-// found makes an organization with something of each kind: what calls leave is its member's, all else its owner's.
-func found(t *testing.T, gw *apptest.Gateway, name string) *company {
+// peopled makes an organization with money and its owner, and the people who may join it.
+func peopled(t *testing.T, gw *apptest.Gateway, name string, amount money.Nano) *company {
 	t.Helper()
 	person := func() *apptest.Owner { return gw.NewOwner(t, 10, apikey.NewKey{}) }
 	c := &company{owner: person(), manager: person(), member: person(), colleague: person(), paying: person()}
@@ -94,9 +94,17 @@ func found(t *testing.T, gw *apptest.Gateway, name string) *company {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := gw.Node.Admin().TopUp(t.Context(), u, 1000*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
+	c.wallet = u.Wallet
+	if _, err := gw.Node.Admin().TopUp(t.Context(), u, amount, "", audit.Actor{Name: "test"}); err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// found makes an organization with something of each kind: what calls leave is its member's, all else its owner's.
+func found(t *testing.T, gw *apptest.Gateway, name string) *company {
+	t.Helper()
+	c := peopled(t, gw, name, 1000*money.Ruble)
 	owner := func(method, path string, body any, names ...string) string {
 		t.Helper()
 		return made(t, c.owner.Pages, method, c.at(path), body, names...)

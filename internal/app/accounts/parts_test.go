@@ -7,9 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/apikey"
 	"weir/internal/app/apptest"
-	"weir/internal/audit"
 	"weir/internal/money"
 )
 
@@ -21,16 +19,7 @@ func TestPartsOfOrganizations(t *testing.T) {
 	gw := apptest.StartGateway(t, func(s *apptest.Setup) {
 		s.Clock = func() time.Time { return time.Now().Add(-time.Duration(back.Load())) }
 	})
-	person := func() *apptest.Owner { return gw.NewOwner(t, 10, apikey.NewKey{}) }
-	c := &company{owner: person(), manager: person(), member: person(), colleague: person(), paying: person()}
-	c.id = made(t, c.owner.Pages, "POST", "/api/organizations", map[string]any{"name": "Strelka"}, "data", "id")
-	u, err := gw.Node.Admin().Store.Accounts.UserByID(t.Context(), c.id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := gw.Node.Admin().TopUp(t.Context(), u, 1000*money.Ruble, "", audit.Actor{Name: "test"}); err != nil {
-		t.Fatal(err)
-	}
+	c := peopled(t, gw, "Strelka", 1000*money.Ruble)
 	c.team = made(t, c.owner.Pages, "POST", "/api/organizations/"+c.id+"/teams", map[string]any{"name": "Search"}, "data", "id")
 	c.joins(t, c.manager, "manager", c.team)
 	c.joins(t, c.member, "member", c.team)
@@ -104,7 +93,7 @@ func TestPartsOfOrganizations(t *testing.T) {
 			}
 		}
 	}
-	if b, err := gw.Node.Admin().Store.Ledger.Balance(t.Context(), u.Wallet); err != nil || b.Charged != spent[c.owner]+spent[c.manager]+spent[c.member]+spent[c.colleague] {
+	if b, err := gw.Node.Admin().Store.Ledger.Balance(t.Context(), c.wallet); err != nil || b.Charged != spent[c.owner]+spent[c.manager]+spent[c.member]+spent[c.colleague] {
 		t.Errorf("the ledger has %s, %v", b.Charged, err)
 	}
 	// A key sees what its member does.

@@ -88,7 +88,7 @@ export function MarkAll({ inbox }: { inbox: Inbox | undefined }) {
     { failed: toastError },
   )
   const until = inbox?.data[0]?.found_at
-  if (!inbox || inbox.unread === 0 || !until || me?.seeing) return null // an operator who looks on reads for nobody
+  if (!inbox || inbox.unread === 0 || !until || me?.seeing) return null // an operator who sees an account as its owner does must not mark what the owner has not read
   return (
     <Button small icon="check" busy={mark.busy} onClick={() => mark.run(until)}>
       {t('markAll')}
